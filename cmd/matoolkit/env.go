@@ -102,7 +102,11 @@ func endpointsOf(dataDir, file string) (system.Endpoints, error) {
 	if err != nil {
 		return system.Endpoints{}, err
 	}
-	return system.At(system.Config{DataDir: dataDir, Tenants: tenants}).Endpoints(), nil
+	settings, err := system.WorkerSettingsIn(dataDir)
+	if err != nil {
+		return system.Endpoints{}, err
+	}
+	return system.At(system.Config{DataDir: dataDir, Tenants: tenants, WorkerSettings: settings}).Endpoints(), nil
 }
 
 // workerOf returns the environment of the worker of a tenant, whose name is empty where there is only one.

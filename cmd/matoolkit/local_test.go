@@ -34,14 +34,15 @@ func TestWrongUsageOfLocalIsReportedAsSuch(t *testing.T) {
 		"local up --tenants source --seed target=tenant.json":  "give NAME=FILE with one of the tenants source",
 		"local env --tenant source":                            "--tenant needs --for worker",
 		"local env --for worker --tenant x --data-dir nowhere": "the system has one tenant, without a name",
-		"local":                                "local needs a command; see matoolkit local --help",
-		"local down":                           `unknown command "down" for "matoolkit local"; see matoolkit local --help`,
-		"local up now":                         `too many arguments, from "now" on: matoolkit local up`,
-		"local env x":                          `too many arguments, from "x" on: matoolkit local env`,
-		"local tick foo":                       `too many arguments, from "foo" on: matoolkit local tick`,
-		"local up --setting PEOPLE":            "NAME=VALUE",
-		"local up --setting A=1 --setting A=2": "A is given twice",
-		"local up --no-such-flag":              "no-such-flag",
+		"local":                                       "local needs a command; see matoolkit local --help",
+		"local down":                                  `unknown command "down" for "matoolkit local"; see matoolkit local --help`,
+		"local up now":                                `too many arguments, from "now" on: matoolkit local up`,
+		"local env x":                                 `too many arguments, from "x" on: matoolkit local env`,
+		"local tick foo":                              `too many arguments, from "foo" on: matoolkit local tick`,
+		"local up --setting PEOPLE":                   "NAME=VALUE",
+		"local up --setting A=1 --setting A=2":        "A is given twice",
+		"local up --setting MAX_PARALELISM=2":         "--setting: unknown setting MAX_PARALELISM; close names are: MAX_PARALLELISM",
+		"local up --no-such-flag":                     "no-such-flag",
 		"local demo --app nowhere --worker nothing x": `too many arguments, from "x" on: matoolkit local demo`,
 	} {
 		var out, errs bytes.Buffer
@@ -127,17 +128,6 @@ func TestWaitNeedsAHost(t *testing.T) {
 	}
 	if status, _, errs := env(t, "--wait", "--endpoints", file); status != exit.WrongUsage || !strings.Contains(errs, "no Functions host") {
 		t.Errorf("status %d, %q", status, errs)
-	}
-}
-
-func TestSettingsAreTakenAsTheyAre(t *testing.T) {
-	t.Parallel()
-	got, err := settings([]string{"PEOPLE=Server=tcp:127.0.0.1,1433;Database=people;Password=a=b", "EMPTY="})
-	if err != nil || len(got) != 2 || got["PEOPLE"] != "Server=tcp:127.0.0.1,1433;Database=people;Password=a=b" || got["EMPTY"] != "" {
-		t.Errorf("got %q, %v", got, err)
-	}
-	if _, err := settings([]string{"=secret"}); err == nil || strings.Contains(err.Error(), "secret") {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -59,6 +59,7 @@ func upCommand() *cobra.Command {
   matoolkit local up --tenants source,target   two tenants, each with a worker
   matoolkit local up --open                 show the operations console in the browser
   matoolkit local up --setting PEOPLE="sqlite:$PWD/people.db"
+  matoolkit local up --tenants source,target --setting target:MAX_PARALLELISM=2
   matoolkit local up --parts servicebus     one part only`,
 		Args: command.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -76,7 +77,7 @@ func upCommand() *cobra.Command {
 	flags.BoolVar(&f.config.AutoApprove, "auto-approve", false, "approve every sign-in as the administrator, without a browser")
 	flags.StringSliceVar(&f.config.Workers, "worker-id", nil, "workers with a subscription (default: worker-01, or one for each of --tenants: worker-NAME)")
 	flags.StringSliceVar(&f.tenants, "tenants", nil, "names of Microsoft 365 tenants, such as source,target (default: one without a name)")
-	flags.StringArrayVar(&f.settings, "setting", nil, "app setting of the handler, NAME=VALUE, such as the connection of a data_source; repeatable")
+	flags.StringArrayVar(&f.settings, "setting", nil, "setting of the programs, NAME=VALUE: those of the worker go to the workers, others, such as the connection of a data_source, to the handler; with --tenants also TENANT:NAME=VALUE for one worker; repeatable")
 	flags.StringArrayVar(&f.programs, "container", nil, "run a local program as the container of an image, IMAGE=PROGRAM, and the container scaler; repeatable")
 	flags.StringVar(&f.topology, "topology", "", "queues and topics as a Config.json of the official emulator (default: those of matoolkit, which a host always gets)")
 	flags.StringSliceVar(&f.parts, "parts", nil, "start only these parts: servicebus, cosmos, identity, host")
@@ -121,24 +122,6 @@ func (f *upFlags) elsewhere(flags *pflag.FlagSet) {
 	}
 }
 
-// settings parses NAME=VALUE. A value can contain commas and "=", as connection strings do. It can
-// be a secret, so errors do not quote it.
-func settings(all []string) (map[string]string, error) {
-	read := map[string]string{}
-	for _, text := range all {
-		name, value, ok := strings.Cut(text, "=")
-		_, again := read[name]
-		switch {
-		case !ok || name == "":
-			return nil, exit.Usage(errors.New("--setting: give NAME=VALUE"))
-		case again:
-			return nil, exit.Usage(fmt.Errorf("--setting: %s is given twice", name))
-		}
-		read[name] = value
-	}
-	return read, nil
-}
-
 // containers parses IMAGE=PROGRAM, and finds the programs, which start in other directories.
 func containers(all []string) (map[string]string, error) {
 	read := map[string]string{}
@@ -165,9 +148,11 @@ const heapFloor = 48 << 20
 func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	heap.SetFloor(heapFloor)
 	c := f.config
-	if c.Settings, err = settings(f.settings); err != nil {
-		return err
+	settings, err := system.ReadSettings(f.settings, f.tenants)
+	if err != nil {
+		return exit.Usage(fmt.Errorf("--setting: %w", err))
 	}
+	c.Settings, c.WorkerSettings = settings.Handler, settings.Worker
 	if c.Containers, err = containers(f.programs); err != nil {
 		return err
 	}

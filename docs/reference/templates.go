@@ -48,6 +48,8 @@ Examples:
 {{template "generated"}}
 The programs read their settings from environment variables, which are app settings in Azure. A program reports all missing and invalid settings at its start, without the values of secrets.
 
+On your machine, ` + "`matoolkit local up --setting NAME=VALUE`" + ` gives a setting to the programs that read it; restart the worker with the output of ` + "`matoolkit local env --for worker`" + `. With ` + "`--tenants source,target`" + `, ` + "`--setting target:NAME=VALUE`" + ` is for the worker of one tenant.
+
 ## Handler
 {{template "variables" .Handler}}
 The Azure SDK also reads ` + "`AZURE_CLIENT_ID`" + ` (client id of a user-assigned managed identity) and ` + "`AZURE_AUTHORITY_HOST`" + ` (Entra ID of another cloud).

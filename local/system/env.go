@@ -139,6 +139,10 @@ func (s *System) workerEnv(id string, of entra.Named) map[string]string {
 	}
 	maps.Copy(env, s.githubEnv())
 	maps.Copy(env, s.names.Settings())
+	maps.Copy(env, s.config.WorkerSettings[""])
+	if of.Name != "" {
+		maps.Copy(env, s.config.WorkerSettings[of.Name])
+	}
 	return env
 }
 

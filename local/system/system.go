@@ -101,12 +101,14 @@ type Config struct {
 	Tenants     []entra.Named     // Microsoft 365 tenants with a worker each; empty: one, which is that of the admin API
 	Topology    []byte            // of Service Bus, in the emulator's Config.json form; empty: what the product needs
 	Settings    map[string]string // app settings of the handler; those of names also rename topics and subscriptions
-	Containers  map[string]string // programs by image, which Azure Container Instances runs; empty: the container scaler is off
-	GitHub      *github.Seed      // users, repositories and tokens of GitHub; nil: it is off
-	Latency     time.Duration     // of each request to Cosmos DB, beside its own
-	HostCPU     time.Duration     // CPU time of each invocation in the Functions host, beside its own
-	Logger      *slog.Logger
-	Output      io.Writer // the handler's lines
+	// WorkerSettings are settings of workers by the names of their tenants; those of all workers have the empty name.
+	WorkerSettings map[string]map[string]string
+	Containers     map[string]string // programs by image, which Azure Container Instances runs; empty: the container scaler is off
+	GitHub         *github.Seed      // users, repositories and tokens of GitHub; nil: it is off
+	Latency        time.Duration     // of each request to Cosmos DB, beside its own
+	HostCPU        time.Duration     // CPU time of each invocation in the Functions host, beside its own
+	Logger         *slog.Logger
+	Output         io.Writer // the handler's lines
 }
 
 // System is a set of running parts.

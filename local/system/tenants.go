@@ -20,7 +20,7 @@ func workerOf(tenant string) string { return "worker-" + tenant }
 
 // startTenants starts the one tenant, or all named ones at one address.
 func (s *System) startTenants(ctx context.Context) (err error) {
-	if err := s.keepTenants(); err != nil {
+	if err := errors.Join(s.keepTenants(), s.keepWorkerSettings()); err != nil {
 		return err
 	}
 	if len(s.config.Tenants) > 0 {
