@@ -238,6 +238,9 @@ func describeAll(t *testing.T, state tenant.State) []string {
 	for _, u := range state.Users {
 		names[u.ID()] = u.Text("displayName")
 	}
+	for _, j := range state.Jobs {
+		names[j.ID] = "job " + j.Name
+	}
 	for _, g := range state.Groups {
 		names[g.ID()] = fmt.Sprint(g.Properties["displayName"])
 	}
@@ -266,6 +269,9 @@ func describeAll(t *testing.T, state tenant.State) []string {
 	}
 	for _, b := range state.Batches {
 		add("migration batch", b)
+	}
+	for _, j := range state.Jobs {
+		add("migration job", j)
 	}
 	for _, m := range state.Mails {
 		add("mail", map[string]any{"to": m.To, "subject": m.Subject})

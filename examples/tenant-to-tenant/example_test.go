@@ -85,13 +85,13 @@ func TestNoAccountIsDeletedOnceItsMailboxMoves(t *testing.T) {
 		moving  bool
 		steps   []string
 	}{
-		{"moves", false, []string{"Remove-ExchangeMigrationBatch BatchName", "Remove-ExchangeMailUser UserId"}},
+		{"moves", false, []string{"Stop-CrossTenantMigrationJob JobName", "Remove-CrossTenantMigrationJob JobName", "Remove-ExchangeMailUser UserId"}},
 		{"moves", true, nil},
 		{"stays", false, []string{"Remove-EntraUser Upn"}},
 	} {
 		vars := map[string]any{"TargetId": outputs["TargetId"], "Mailbox": tc.mailbox}
 		if tc.moving {
-			for _, step := range stepsOf(rb, "Complete-ExchangeMigrationBatch") {
+			for _, step := range stepsOf(rb, "Complete-CrossTenantMigrationJob") {
 				for name := range step.OutputParams {
 					vars[name] = "42 ada"
 				}
@@ -107,8 +107,8 @@ func TestNoAccountIsDeletedOnceItsMailboxMoves(t *testing.T) {
 				}
 			}
 			want := tc.steps
-			if note == "undo-prepare" { // before there is a batch
-				want = slices.DeleteFunc(slices.Clone(want), func(s string) bool { return strings.HasPrefix(s, "Remove-ExchangeMigrationBatch") })
+			if note == "undo-prepare" { // before there is a job
+				want = slices.DeleteFunc(slices.Clone(want), func(s string) bool { return strings.Contains(s, "MigrationJob") })
 			}
 			if (note == "removal" || !tc.moving) && !slices.Equal(run, want) {
 				t.Errorf("%s of a person whose mailbox %s, moving is %v: runs %q, want %q", note, tc.mailbox, tc.moving, run, want)

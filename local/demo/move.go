@@ -170,12 +170,12 @@ func CheckMove(b api.Batch, members []api.Member, rows []map[string]string, sour
 	return moved, errors.Join(errs...)
 }
 
-// places are where a person is: the account and the recipient of each tenant, and the migration batch.
+// places are where a person is: the account and the recipient of each tenant, and the migration job.
 type places struct {
 	row                map[string]string
 	oldUser, newUser   tenant.User
 	oldPlace, newPlace tenant.Recipient
-	batches            int // migration batches that have the person
+	jobs               int // migration jobs that have the person
 	inList             int
 	target             tenant.State
 }
@@ -184,11 +184,9 @@ func find(row map[string]string, source, target tenant.State) places {
 	p := places{row: row, target: target}
 	p.oldUser, p.oldPlace = account(source, func(u tenant.User) bool { return u.ID() == row["SourceId"] })
 	p.newUser, p.newPlace = account(target, func(u tenant.User) bool { return u.Text("displayName") == row["Name"] })
-	for _, b := range target.Batches {
-		for _, u := range b.Users {
-			if strings.HasPrefix(u.Email, row["Alias"]+"@") {
-				p.batches++
-			}
+	for _, j := range target.Jobs {
+		if strings.HasSuffix(j.Name, " "+row["Alias"]) {
+			p.jobs++
 		}
 	}
 	for _, g := range target.Groups {
@@ -237,7 +235,7 @@ func licenses(u tenant.User) int {
 
 // untouched: the person is in the source as before, and not in the target.
 func (p places) untouched() []string {
-	return append(p.stillInSource(), facts(fact{"the account in the target", p.newUser != nil, false}, fact{"the number of migration batches", p.batches, 0})...)
+	return append(p.stillInSource(), facts(fact{"the account in the target", p.newUser != nil, false}, fact{"the number of migration jobs", p.jobs, 0})...)
 }
 
 func (p places) stillInSource() []string {
@@ -251,7 +249,7 @@ func (p places) stillInSource() []string {
 func (p places) prepared() []string {
 	return append(p.stillInSource(), facts(
 		fact{"the sign-in name in the target", p.newUser.UPN(), p.interim()}, fact{"the recipient in the target", p.newPlace.Kind, tenant.MailUser},
-		fact{"the number of migration batches", p.batches, 0}, fact{"the number of lists", p.inList, 0},
+		fact{"the number of migration jobs", p.jobs, 0}, fact{"the number of lists", p.inList, 0},
 	)...)
 }
 
@@ -260,7 +258,7 @@ func (p places) halfMoved() []string {
 	return facts(
 		fact{"the sign-in name in the target", p.newUser.UPN(), p.interim()}, fact{"the recipient in the target", p.newPlace.Kind, tenant.UserMailbox},
 		fact{"the primary address", p.newPlace.Primary(), p.interim()}, fact{"the recipient in the source", p.oldPlace.Kind, tenant.MailUser},
-		fact{"the source's account enabled", p.oldUser["accountEnabled"], true}, fact{"the number of migration batches", p.batches, 1},
+		fact{"the source's account enabled", p.oldUser["accountEnabled"], true}, fact{"the number of migration jobs", p.jobs, 1},
 	)
 }
 
@@ -270,7 +268,7 @@ func (p places) moved() []string {
 		fact{"the sign-in name in the target", p.newUser.UPN(), p.row["NewUpn"]}, fact{"the department", p.newUser.Text("department"), p.row["Department"]},
 		fact{"the number of licences in the target", licenses(p.newUser), 1}, fact{"the recipient in the target", p.newPlace.Kind, tenant.UserMailbox},
 		fact{"the primary address", p.newPlace.Primary(), p.row["NewUpn"]}, fact{"the number of lists", p.inList, 1},
-		fact{"the number of migration batches", p.batches, 0},
+		fact{"the number of migration jobs", p.jobs, 0},
 		fact{"the source's account enabled", p.oldUser["accountEnabled"], false}, fact{"the sign-in name in the source", p.oldUser.UPN(), p.row["Alias"] + "@contoso.onmicrosoft.com"},
 		fact{"the addresses in the source", smtpAddresses(p.oldPlace), p.row["Alias"] + "@contoso.onmicrosoft.com"}, fact{"the recipient in the source hidden", p.oldPlace.Hidden, true},
 	)
