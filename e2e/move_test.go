@@ -83,31 +83,15 @@ type disturbance struct {
 	kills map[string]int
 }
 
+// moveFile is a file of the example.
+func moveFile(name string) string { return filepath.Join(root, "examples", "tenant-to-tenant", name) }
+
 // runMove runs the example and compares the result with the expected one.
 func runMove(t *testing.T, d *disturbance, parts ...string) moved {
 	t.Helper()
-	folder := filepath.Join(root, "examples", "tenant-to-tenant")
-	m := newMachineWith(t, nil, environment{tenants: []string{demo.Source, demo.Target}}, parts...)
-	for name, address := range m.endpoints.TenantURLs {
-		seed, err := os.ReadFile(filepath.Join(folder, name+".json"))
-		if err == nil {
-			err = demo.Seed(t.Context(), address, seed)
-		}
-		if err == nil && d != nil {
-			err = misbehave(address, encode(tenant.Faults{Seed: d.seed, LagMS: 600, Rules: []tenant.Fault{
-				{Probability: 0.05, Status: 429, RetryAfter: "0.5"},
-				{Probability: 0.02, Status: 503, RetryAfter: "0.5"},
-				{Probability: 0.01, Drop: true},
-				{Probability: 0.03, Drop: true, AfterWrite: true},
-				{Probability: 0.05, DelayMS: 300},
-			}}))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	members := filepath.Join(folder, "members.csv")
-	a := newAdminOf(m, "tenant-to-tenant", filepath.Join(folder, "runbook.yaml"), members)
+	m := newTenants(t, d, parts...)
+	members := moveFile("members.csv")
+	a := newAdminOf(m, "tenant-to-tenant", moveFile("runbook.yaml"), members)
 	a.every = 200 * time.Millisecond
 	a.awaitChecks(75)
 	for _, phase := range movePhases {
@@ -124,6 +108,100 @@ func runMove(t *testing.T, d *disturbance, parts ...string) moved {
 		}
 	}
 	return a.moved(m, members)
+}
+
+// newTenants are the source and the target of the example with its people, on a machine of their own.
+func newTenants(t *testing.T, d *disturbance, parts ...string) *machine {
+	t.Helper()
+	m := newMachineWith(t, nil, environment{tenants: []string{demo.Source, demo.Target}}, parts...)
+	for name, address := range m.endpoints.TenantURLs {
+		seed, err := os.ReadFile(moveFile(name + ".json"))
+		if err == nil {
+			err = demo.Seed(t.Context(), address, seed)
+		}
+		if err == nil && d != nil {
+			err = misbehave(address, encode(tenant.Faults{Seed: d.seed, LagMS: 600, Rules: []tenant.Fault{
+				{Probability: 0.05, Status: 429, RetryAfter: "0.5"},
+				{Probability: 0.02, Status: 503, RetryAfter: "0.5"},
+				{Probability: 0.01, Drop: true},
+				{Probability: 0.03, Drop: true, AfterWrite: true},
+				{Probability: 0.05, DelayMS: 300},
+			}}))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+// TestMoveWithExchangeBatches runs the shorter runbook of the example, in which the same people fail for the same reasons.
+func TestMoveWithExchangeBatches(t *testing.T) {
+	t.Parallel()
+	m := newTenants(t, nil, everything)
+	file := moveFile("members.csv")
+	a := newAdminOf(m, "tenant-to-tenant-exchange-batches", moveFile("runbook-exchange-batches.yaml"), file)
+	a.every = 200 * time.Millisecond
+	a.awaitChecks(45)
+	for _, phase := range []string{"prepare", "copy", "cut-over", "clean-up"} {
+		if phase == "cut-over" {
+			a.remove(demo.Leaver)
+		}
+		if err := a.advance(); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.await(phase, ended); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := demo.Rows(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members api.Page[api.Member]
+	a.ask(&members, "batch", "members", a.batch, "--all")
+	of := map[string]api.Member{}
+	for _, member := range members.Items {
+		of[member.Key] = member
+	}
+	kinds := map[string]map[string]string{} // of recipients by tenant and alias
+	var left []string
+	for name, address := range m.endpoints.TenantURLs {
+		state, err := demo.State(t.Context(), address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[name] = map[string]string{}
+		for _, r := range state.Recipients {
+			kinds[name][r.Alias] = r.Kind
+		}
+		for _, b := range state.Batches {
+			left = append(left, b.Name)
+		}
+	}
+	for _, row := range rows {
+		member, failure := of[row["Upn"]], demo.MoveFailures[row["Upn"]]
+		status, source, target := api.MemberDone, tenant.MailUser, tenant.UserMailbox
+		switch {
+		case row["Upn"] == demo.Leaver:
+			status, source, target = "removed", tenant.UserMailbox, ""
+		case row["Mailbox"] == "stays":
+			source, target = tenant.UserMailbox, ""
+		case failure.Phase == "copy":
+			status, source, target = "failed", tenant.UserMailbox, tenant.MailUser
+		case failure.Phase == "cut-over":
+			status = "failed"
+		case failure.Phase != "":
+			status, source, target = "failed", tenant.UserMailbox, ""
+		}
+		if member.Status != status || !strings.Contains(member.Error, failure.Reason) || kinds[demo.Source][row["Alias"]] != source || kinds[demo.Target][row["Alias"]] != target {
+			t.Errorf("%s is %s (%s), %q in the source and %q in the target; want %s (%s), %q and %q", row["Name"], member.Status, member.Error,
+				kinds[demo.Source][row["Alias"]], kinds[demo.Target][row["Alias"]], status, failure.Reason, source, target)
+		}
+	}
+	if want := []string{a.batch + " kofi.mensah"}; !slices.Equal(left, want) {
+		t.Errorf("migration batches %q are left, want %q", left, want)
+	}
 }
 
 // begin kills what is to be killed in a phase, and returns a function that waits for the last kill.

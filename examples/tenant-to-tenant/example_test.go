@@ -17,6 +17,13 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
+// The runbooks.
+const (
+	graphJobs       = "runbook.yaml"
+	exchangeBatches = "runbook-exchange-batches.yaml"
+	exchangeName    = "tenant-to-tenant-exchange-batches"
+)
+
 // outputs are what the steps of the source and the target answer.
 var outputs = template.Variables{
 	"ExchangeGuid": "5b2f9a4e-0000-4000-8000-000000000001", "ArchiveGuid": nil, "LegacyExchangeDN": "/o=ExchangeLabs/cn=ada", "X500Addresses": []any{},
@@ -28,7 +35,16 @@ var outputs = template.Variables{
 // the steps give them, and answer what the steps keep.
 func TestEveryStepOfEveryMemberCanBeSent(t *testing.T) {
 	t.Parallel()
-	rb := load(t)
+	for _, name := range []string{graphJobs, exchangeBatches} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkAll(t, load(t, name))
+		})
+	}
+}
+
+func checkAll(t *testing.T, rb *runbook.Runbook) {
+	t.Helper()
 	steps := slices.Concat(rb.Checks, rb.OnMemberRemoved)
 	for _, p := range rb.Phases {
 		steps = append(steps, p.Steps...)
@@ -54,7 +70,7 @@ func TestEveryStepOfEveryMemberCanBeSent(t *testing.T) {
 // Both tenants start with the objects that the people need or fail for.
 func TestTenantsStart(t *testing.T) {
 	t.Parallel()
-	people := rows(t, load(t))
+	people := rows(t, load(t, graphJobs))
 	for _, name := range []string{demo.Source, demo.Target} {
 		server := testenv.Started(tenant.Start(t.Context(), tenant.Config{Seed: new(decode[tenant.Seed](t, read(t, name+".json")))}))(t)
 		mailboxes := 0
@@ -79,19 +95,22 @@ func TestTenantsStart(t *testing.T) {
 // the completion; that of another person is deleted by its interim name, which it has until it gets mail.
 func TestNoAccountIsDeletedOnceItsMailboxMoves(t *testing.T) {
 	t.Parallel()
-	rb := load(t)
 	for _, tc := range []struct {
-		mailbox string
-		moving  bool
-		steps   []string
+		runbook, complete string
+		mailbox           string
+		moving            bool
+		steps             []string
 	}{
-		{"moves", false, []string{"Stop-CrossTenantMigrationJob JobName", "Remove-CrossTenantMigrationJob JobName", "Remove-ExchangeMailUser UserId"}},
-		{"moves", true, nil},
-		{"stays", false, []string{"Remove-EntraUser Upn"}},
+		{graphJobs, "Complete-CrossTenantMigrationJob", "moves", false, []string{"Stop-CrossTenantMigrationJob JobName", "Remove-CrossTenantMigrationJob JobName", "Remove-ExchangeMailUser UserId"}},
+		{graphJobs, "Complete-CrossTenantMigrationJob", "moves", true, nil},
+		{graphJobs, "Complete-CrossTenantMigrationJob", "stays", false, []string{"Remove-EntraUser Upn"}},
+		{exchangeBatches, "Complete-ExchangeMigrationBatch", "moves", false, []string{"Remove-ExchangeMigrationBatch BatchName", "Remove-ExchangeMailUser UserId"}},
+		{exchangeBatches, "Complete-ExchangeMigrationBatch", "moves", true, nil},
 	} {
+		rb := load(t, tc.runbook)
 		vars := map[string]any{"TargetId": outputs["TargetId"], "Mailbox": tc.mailbox}
 		if tc.moving {
-			for _, step := range stepsOf(rb, "Complete-CrossTenantMigrationJob") {
+			for _, step := range stepsOf(rb, tc.complete) {
 				for name := range step.OutputParams {
 					vars[name] = "42 ada"
 				}
@@ -100,7 +119,9 @@ func TestNoAccountIsDeletedOnceItsMailboxMoves(t *testing.T) {
 		for note, steps := range map[string][]runbook.Step{"removal": rb.OnMemberRemoved, "undo-prepare": rb.Rollbacks["undo-prepare"]} {
 			var run []string
 			for _, step := range steps {
-				if holds, err := step.When.Holds(vars); err != nil {
+				if step.When == nil {
+					run = append(run, step.Function+" "+strings.Join(slices.Collect(maps.Keys(step.Params)), " "))
+				} else if holds, err := step.When.Holds(vars); err != nil {
 					t.Errorf("step %s: %v", step.Name, err)
 				} else if holds {
 					run = append(run, step.Function+" "+strings.Join(slices.Collect(maps.Keys(step.Params)), " "))
@@ -108,10 +129,10 @@ func TestNoAccountIsDeletedOnceItsMailboxMoves(t *testing.T) {
 			}
 			want := tc.steps
 			if note == "undo-prepare" { // before there is a job
-				want = slices.DeleteFunc(slices.Clone(want), func(s string) bool { return strings.Contains(s, "MigrationJob") })
+				want = slices.DeleteFunc(slices.Clone(want), func(s string) bool { return strings.Contains(s, "Migration") })
 			}
 			if (note == "removal" || !tc.moving) && !slices.Equal(run, want) {
-				t.Errorf("%s of a person whose mailbox %s, moving is %v: runs %q, want %q", note, tc.mailbox, tc.moving, run, want)
+				t.Errorf("%s, %s of a person whose mailbox %s, moving is %v: runs %q, want %q", tc.runbook, note, tc.mailbox, tc.moving, run, want)
 			}
 		}
 	}
@@ -131,7 +152,7 @@ func stepsOf(rb *runbook.Runbook, function string) (found []runbook.Step) {
 // README.md names each person who fails.
 func TestReadmeNamesThoseWhoFail(t *testing.T) {
 	t.Parallel()
-	rb := load(t)
+	rb := load(t, graphJobs)
 	text := string(read(t, "README.md"))
 	for _, row := range rows(t, rb) {
 		_, fails := demo.MoveFailures[row.Key]
@@ -142,9 +163,9 @@ func TestReadmeNamesThoseWhoFail(t *testing.T) {
 	}
 }
 
-func load(t *testing.T) *runbook.Runbook {
+func load(t *testing.T, name string) *runbook.Runbook {
 	t.Helper()
-	rb, found := runbook.Parse(read(t, "runbook.yaml"))
+	rb, found := runbook.Parse(read(t, name))
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
@@ -154,6 +175,9 @@ func load(t *testing.T) *runbook.Runbook {
 func rows(t *testing.T, rb *runbook.Runbook) []membercsv.Row {
 	t.Helper()
 	rows, warnings, problems := membercsv.Parse(read(t, "members.csv"), rb)
+	if rb.Name == exchangeName { // which leaves columns out
+		warnings = nil
+	}
 	if len(problems) > 0 || len(warnings) > 0 {
 		t.Fatal(problems, warnings)
 	}
