@@ -119,7 +119,7 @@ func (a *Admin) previewStep(ctx context.Context, b *model.Batch, action api.Prop
 	v.Phases = append(v.Phases, api.PhasePreview{Phase: run.Doc.PhaseName, Effect: api.EffectContinues, Members: v.Members, Jobs: v.Jobs})
 	e := model.StepResolved{Step: index, Skip: action.Name == api.RepairSkip, Result: action.Result, By: m}
 	switch {
-	case run.Doc.Status == model.RunFailed && (run.Doc.Kind == model.KindPhase || run.Doc.Holds):
+	case run.Doc.Kind == model.KindPhase && run.Doc.Status == model.RunFailed, run.Doc.Kind == model.KindCheck && run.Doc.FailsMember():
 		return []model.Event{model.MemberRetried{Member: member, Task: a.newID(), Resolve: &e}}, nil
 	case run.Doc.Status == model.RunFailed && member == 0:
 		return []model.Event{model.SequenceRetried{Phase: phase, Task: a.newID(), Resolve: &e}}, nil

@@ -172,7 +172,7 @@ func (a *Admin) resolveInRun(ctx context.Context, by audit.Caller, action string
 // step.
 func resolutionEvent(run *model.Run, e model.StepResolved, task string) model.Event {
 	switch {
-	case run.Status == model.RunFailed && (run.Kind == model.KindPhase || run.Holds):
+	case run.Kind == model.KindPhase && run.Status == model.RunFailed, run.Kind == model.KindCheck && run.FailsMember():
 		return model.MemberRetried{Member: run.Member, Resolve: &e, Task: task}
 	case run.Status == model.RunFailed && run.Member == 0:
 		return model.SequenceRetried{Phase: run.Phase, Resolve: &e, Task: task}

@@ -173,6 +173,30 @@ func TestARequiredCheckHoldsItsMemberBack(t *testing.T) {
 	}
 }
 
+// A retry is of the phase that the member failed in, also if a check failed that does not hold the member back.
+func TestARetryIsOfThePhaseAndNotOfAWarning(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.script = taken("nobody")
+		s.script["License"] = always(`{"complete":false,"reason":"none is left, expected a licence"}`)
+		s.script["New"] = fails(errNo)
+		b := s.createBatch(checked(true), people(1))
+		s.deliverAll()
+		s.advance(b.ID)
+		s.deliverAll()
+		for range 3 {
+			s.tickAfter(5 * time.Minute)
+		}
+		if m := s.member(b.ID, 1); m.FailedIn != "create" {
+			t.Fatalf("%+v", m)
+		}
+		s.script["New"] = always(`{"id":"u"}`)
+		s.repair(b.ID, api.Repair{})
+		s.deliverAll()
+		s.wantMember(b.ID, 1, "active")
+		s.wantPhases(b.ID, "create completed 1/0/0, move pending 0/0/0")
+	})
+}
+
 // The errors of a batch name the checks that hold members back, in groups, and the checks that no member
 // waits for are not among them.
 func TestErrorsGroupTheRequiredChecksThatFailed(t *testing.T) {

@@ -61,10 +61,9 @@ func onMemberRetried(s model.State, b *model.Batch, e model.MemberRetried, now t
 	return d, nil
 }
 
-// findFailed finds, among a member's runs, the last one of a phase, or of checks that the member
-// waits for, that failed, and the one
-// that this task has retried before: also where it has ended, since what follows from that may
-// have been cut short.
+// findFailed finds, among a member's runs, the last one of a phase or of checks that failed the member, and
+// the one that this task has retried before: also where it has ended, since what follows from that may
+// have been cut short. Checks that only warn failed no member.
 func findFailed(runs []*model.Run, task string) (failed, again *model.Run) {
 	for _, r := range runs {
 		switch {
@@ -72,7 +71,7 @@ func findFailed(runs []*model.Run, task string) (failed, again *model.Run) {
 			continue
 		case r.Task == task:
 			return nil, r
-		case r.Status == model.RunFailed:
+		case r.FailsMember():
 			failed = r
 		}
 	}
