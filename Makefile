@@ -123,8 +123,8 @@ test-short: ## run the tests without programs, servers and searches
 test-protocols: ## run the tests of internal/app with Azure's drivers
 	$(TEST) ./internal/app -count 1 -azure
 
-test-postgres: ## run the tests of the data source postgres on a PostgreSQL server (needs postgresql)
-	$(TEST) -tags postgres -count 1 ./internal/datasource/postgres
+test-postgres: ## run the tests of the data source and the store on a PostgreSQL server (needs postgresql)
+	$(TEST) -tags postgres -count 1 ./internal/datasource/postgres ./internal/store/postgres
 
 test-rabbitmq: ## run the tests of the bus driver rabbitmq, and a batch, on RabbitMQ nodes (needs rabbitmq-server)
 	$(TEST) -tags rabbitmq -count 1 ./internal/bus/rabbitmq

@@ -2,9 +2,9 @@
 // in partitions. It offers what a decision needs and no more: point reads, named reads with
 // plain parameters, and one atomic write of documents of one partition, guarded by ETags.
 //
-// Two drivers implement it: store/cosmos keeps the documents in Azure Cosmos DB, store/memory
-// in the memory of this process, for tests and simulations. Package storetest holds the suite
-// that both pass. The files of this package define the documents' keys (items.go), their
+// Three drivers implement it: store/cosmos keeps the documents in Azure Cosmos DB, store/postgres in
+// PostgreSQL, and store/memory in the memory of this process, for tests and simulations. Package
+// storetest holds the suite that all pass. The files of this package define the documents' keys (items.go), their
 // content, and the reads; each read states its order, its paging and its cost in request
 // units (RU).
 //

@@ -101,9 +101,15 @@ func (s *state) apply(writes store.Writes) (store.Applied, error) {
 // write carries out one operation in a transaction.
 func (s *state) write(t *transaction, w store.Write, result *store.Result) error {
 	old := t.get(w.Key.ID)
-	if err := guard(old, w); err != nil {
+	var stored *store.Document
+	if old != nil {
+		stored = &store.Document{Key: old.key, Doc: old.body, ETag: old.etag}
+	}
+	body, err := w.Next(stored)
+	if err != nil {
 		return err
 	}
+	next := &document{key: w.Key, body: body}
 	switch w.Op {
 	case store.OpGet:
 		result.Document, result.ETag = old.copy(), old.etag
@@ -111,44 +117,13 @@ func (s *state) write(t *transaction, w store.Write, result *store.Result) error
 	case store.OpDelete:
 		t.changed[w.Key.ID] = nil
 		return nil
-	}
-	next := &document{key: w.Key}
-	var err error
-	if w.Op == store.OpPatch {
+	case store.OpPatch:
 		next.key = old.key
-		next.body, err = store.ApplyChanges(old.body, w.Changes)
-	} else if next.body, err = store.Encode(w.Doc); err != nil {
-		return fmt.Errorf("store: it cannot be written as JSON: %w", err)
-	}
-	if err != nil {
-		return err
-	}
-	if n := next.size(); n > store.MaxBytes {
-		return &store.SizeError{Bytes: n}
-	}
-	if reason := malformed(next.body); reason != "" {
-		return fmt.Errorf("%w: %s", store.ErrRefused, reason)
 	}
 	s.versions++
 	next.etag = fmt.Sprintf(`"%016x"`, s.versions)
 	t.changed[w.Key.ID], result.ETag = next, next.etag
 	t.bytes += next.size()
-	return nil
-}
-
-// guard refuses an operation that the stored document, nil for none, does not allow.
-func guard(old *document, w store.Write) error {
-	switch {
-	case w.Op == store.OpCreate && old != nil:
-		return store.ErrExists
-	case w.Op == store.OpCreate, w.Op == store.OpUpsert:
-	case old == nil:
-		return store.ErrNotFound
-	case w.Version.ETag != "" && w.Version.ETag != old.etag:
-		return store.ErrChanged
-	case w.Op == store.OpReplaceUnlessNewer && revision(old.body, w.Field) > w.Revision:
-		return store.ErrNewer
-	}
 	return nil
 }
 

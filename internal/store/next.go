@@ -1,4 +1,4 @@
-package memory
+package store
 
 import (
 	"bytes"
@@ -9,6 +9,58 @@ import (
 	"strings"
 	"unicode/utf8"
 )
+
+// envelope is about how many bytes a document takes besides its content and its key.
+const envelope = 200
+
+// Size is about what a document counts of the limits, in bytes.
+func (d *Document) Size() int { return len(d.Doc) + len(d.PK) + len(d.ID) + envelope }
+
+// Next returns the content that the write gives the stored document, nil for one that does not exist; none
+// for an OpGet and an OpDelete. It fails as Apply does. Drivers use it whose service does not evaluate writes itself.
+func (w Write) Next(stored *Document) (json.RawMessage, error) {
+	if err := w.guard(stored); err != nil {
+		return nil, err
+	}
+	var next json.RawMessage
+	var err error
+	switch w.Op {
+	case OpGet, OpDelete:
+		return nil, nil
+	case OpPatch:
+		next, err = ApplyChanges(stored.Doc, w.Changes)
+	default:
+		if next, err = Encode(w.Doc); err != nil {
+			err = fmt.Errorf("store: it cannot be written as JSON: %w", err)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if n := (&Document{Key: w.Key, Doc: next}).Size(); n > MaxBytes {
+		return nil, &SizeError{Bytes: n}
+	}
+	if reason := malformed(next); reason != "" {
+		return nil, fmt.Errorf("%w: %s", ErrRefused, reason)
+	}
+	return next, nil
+}
+
+// guard refuses a write that the stored document, nil for none, does not allow.
+func (w Write) guard(stored *Document) error {
+	switch {
+	case w.Op == OpCreate && stored != nil:
+		return ErrExists
+	case w.Op == OpCreate, w.Op == OpUpsert:
+	case stored == nil:
+		return ErrNotFound
+	case w.Version.ETag != "" && w.Version.ETag != stored.ETag:
+		return ErrChanged
+	case w.Op == OpReplaceUnlessNewer && revision(stored.Doc, w.Field) > w.Revision:
+		return ErrNewer
+	}
+	return nil
+}
 
 // maxDepth is how deep the service lets a document nest, the document itself included.
 const maxDepth = 128
