@@ -124,7 +124,7 @@ func (a *Admin) Phases(ctx context.Context, by audit.Caller, id int) (api.Page[a
 // ended, from the shards for one that runs.
 func (a *Admin) countMembers(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
 	switch {
-	case p.Kind == model.KindInit:
+	case p.Kind == model.KindInit, p.Kind == model.KindDetached:
 		return a.countInit(ctx, b, p, v)
 	case p.Status == model.PhasePending:
 		v.Members, v.Waiting = b.Active(), b.Active()
@@ -191,7 +191,7 @@ func executionsOf(b *model.Batch, name string) (executions []int, err error) {
 	}
 	var names []string
 	for _, p := range b.Phases {
-		if strings.EqualFold(p.Name, name) {
+		if of, ok := b.Phase(p.Of); strings.EqualFold(p.Name, name) || ok && strings.EqualFold(of.Name, name) {
 			executions = append(executions, p.ID)
 		}
 		if !slices.Contains(names, p.Name) {

@@ -268,6 +268,11 @@ func (a *Admin) previewPhase(ctx context.Context, b *model.Batch, p model.Phase,
 		view.Members, view.Jobs = b.Active(), len(rb.Init)
 		return view, nil
 	}
+	if of, ok := b.Phase(p.Of); ok && p.Kind == model.KindDetached {
+		phase, _ := rb.Phase(of.Name)
+		view.Jobs = len(phase.Detached())
+		return view, nil
+	}
 	view.Members = counts.Members - counts.Succeeded - counts.Failed - counts.Cancelled
 	steps, once := stepsOf(rb, p)
 	view.Jobs = view.Members*steps + once

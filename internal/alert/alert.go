@@ -8,6 +8,7 @@ const (
 	Tick                 = "tick"                // a tick has ended, with Batches and Failed; without ticks, lost messages are not sent again
 	OldestMessage        = "oldest-message"      // the age of the oldest message of a subscription at a tick, with Topic, Subscription and AgeSeconds
 	BatchFailed          = "batch-failed"        // a batch has ended with the status failed, with BatchId, RunbookName, RunbookVersion and Reason
+	DetachedFailed       = "detached-failed"     // detached steps of a phase have failed, with BatchId, RunbookName, RunbookVersion, Phase and Reason
 	PhaseStopped         = "phase-stopped"       // the stop_when of a phase has paused its batch, with the same and Phase
 	StuckSteps           = "stuck-steps"         // steps of a batch make no progress, with Count, OldestSeconds and SilentWorkers
 	MessageUnprocessable = "message-unprocessed" // an unprocessable message is stored for an administrator, with Topic, MessageId, Type and Reason
@@ -22,6 +23,6 @@ const (
 
 // All has all values of the attribute Event.
 var All = []string{
-	Tick, OldestMessage, BatchFailed, PhaseStopped, StuckSteps, MessageUnprocessable, RemovalsHeld, AdditionsHeld, RunbookNotSynced,
+	Tick, OldestMessage, BatchFailed, DetachedFailed, PhaseStopped, StuckSteps, MessageUnprocessable, RemovalsHeld, AdditionsHeld, RunbookNotSynced,
 	WorkerGone, CredentialExpiring, ScalerTick, ContainerLost,
 }

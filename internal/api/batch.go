@@ -79,13 +79,14 @@ type Member struct {
 }
 
 // Phase is one execution of a phase with the counts of its members. The init steps are a
-// phase named "init" with Kind "init" and counts of steps. The steps for removed members
+// phase named "init" with Kind "init" and counts of steps. The detached steps of a phase are one with Kind
+// "detached" and counts of steps, which is added when the phase has ended. The steps for removed members
 // are a phase that is completed while no member is in it, and dispatched again with the
 // next removal.
 type Phase struct {
 	ID             int          `json:"id"`
 	Name           string       `json:"name"`
-	Kind           string       `json:"kind"` // KindPhase, KindInit or KindRemoval
+	Kind           string       `json:"kind"` // KindPhase, KindInit, KindRemoval or KindDetached
 	RunbookVersion int          `json:"runbookVersion"`
 	Status         string       `json:"status"`
 	Reason         string       `json:"reason,omitempty"` // why it waits, was skipped or failed
@@ -120,7 +121,7 @@ type Step struct {
 	Name           string          `json:"step"`
 	Index          int             `json:"stepIndex"`
 	IsInit         bool            `json:"isInitStep"`
-	Kind           string          `json:"kind"`               // KindPhase, KindInit, KindOnComplete, KindRemoval or KindCheck
+	Kind           string          `json:"kind"`               // KindPhase, KindInit, KindOnComplete, KindDetached, KindRemoval or KindCheck
 	Rollback       string          `json:"rollback,omitempty"` // the rollback sequence that it is part of
 	WorkerID       string          `json:"workerId"`
 	Function       string          `json:"functionName"`

@@ -34,12 +34,14 @@ const (
 // Terminal reports whether the phase has ended.
 func (p Phase) Terminal() bool { return p.Status != PhasePending && p.Status != PhaseDispatched }
 
-// The kinds of a phase and, KindOnComplete, of a step: a phase of the runbook, the init
-// steps, the steps for removed members, and the on_complete steps of a phase.
+// The kinds of a phase and, KindOnComplete and KindCheck, of a step: a phase of the runbook, the init
+// steps, the steps for removed members, the detached steps of a phase, its on_complete steps, and the
+// checks of a member.
 const (
 	KindPhase      = "phase"
 	KindInit       = "init"
 	KindRemoval    = "removal"
+	KindDetached   = "detached"
 	KindOnComplete = "on_complete"
 	KindCheck      = "check"
 )

@@ -39,6 +39,9 @@ func (a *Applier) UpsertSummary(ctx context.Context, b *model.Batch) error {
 			return err
 		}
 	}
+	if err := a.logDetached(ctx, b); err != nil {
+		return err
+	}
 	key, summary := store.EntryKey(b.ID), store.SummaryOf(b)
 	err := store.RetryOnConflict(ctx, func() error { // another process creates it, or the service asks to try again
 		_, err := a.store.Apply(ctx, store.Writes{store.ReplaceUnlessNewer(key, summary, "revision", summary.Revision)})

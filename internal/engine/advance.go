@@ -50,7 +50,7 @@ func toAdvance(b *model.Batch, phase string) (*model.Phase, error) {
 	for i := range b.Phases {
 		p := &b.Phases[i]
 		switch {
-		case p.Status.Terminal() || p.Kind == model.KindRemoval:
+		case p.Status.Terminal() || p.Kind == model.KindRemoval || p.Kind == model.KindDetached:
 			continue
 		case p.Status == model.PhaseDispatched:
 			return nil, model.Refusef("batch %d is still in phase %q: it can be advanced when %s", b.ID, p.Name, untilWhen(*p))

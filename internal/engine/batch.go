@@ -44,7 +44,7 @@ func addPhases(b *model.Batch, rb *runbook.Runbook, version int) {
 		execution := model.Phase{
 			ID: len(b.Phases) + 1, Kind: model.KindPhase, Name: p.Name, Version: version,
 			OffsetMinutes: p.Offset.Minutes(), Status: model.PhasePending,
-			Approval: p.Approval, SecondApprover: p.SecondApprover, RequireSuccess: p.RequireSuccess, OnComplete: len(p.OnComplete) > 0, StopWhen: p.StopWhen,
+			Approval: p.Approval, SecondApprover: p.SecondApprover, RequireSuccess: p.RequireSuccess, OnComplete: len(p.Attached()) > 0, Detached: len(p.Detached()) > 0, StopWhen: p.StopWhen,
 		}
 		if !b.Manual {
 			due := p.Offset.DueAt(*b.StartTime)

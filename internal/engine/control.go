@@ -37,7 +37,7 @@ func onBatchResumed(b *model.Batch, now time.Time) (model.Decision, error) {
 	acknowledgeFailures(b)
 	d.Messages = []model.Message{model.Release{}}
 	for _, p := range b.Phases {
-		if p.Status == model.PhaseDispatched && !p.FannedOut {
+		if p.Status == model.PhaseDispatched && !p.FannedOut && p.Kind != model.KindDetached {
 			d.Messages = append(d.Messages, model.Announce{Phase: p.ID, Page: 1, FanOut: fmt.Sprintf("rev-%d", b.Revision)})
 		}
 	}

@@ -31,7 +31,14 @@ func endPhases(b *model.Batch, now time.Time) (changed bool, f followUp) {
 		}
 		completePhase(p, now)
 	}
-	changed = endBatch(b, now) || changed
+	begun := beginDetached(b, now)
+	f.Next = append(f.Next, begun...)
+	changed = len(begun) > 0 || changed
+	paused := b.Paused != nil
+	if endBatch(b, now) {
+		changed = true
+		f.Messages = append(f.Messages, releaseDetached(b, paused)...)
+	}
 	changed = updateWaitingReason(b, now) || changed
 	f.Messages = append(f.Messages, NextDue(b, now)...)
 	return changed, f
@@ -71,8 +78,11 @@ func endBatch(b *model.Batch, now time.Time) bool {
 
 // keepsBatchOpen reports whether a batch with this phase execution has not ended.
 func keepsBatchOpen(p model.Phase) bool {
-	if p.Kind == model.KindRemoval {
+	switch p.Kind {
+	case model.KindRemoval:
 		return p.Open > 0
+	case model.KindDetached:
+		return false
 	}
 	return !p.Status.Terminal()
 }
@@ -88,7 +98,7 @@ func failureReason(b *model.Batch) string {
 		switch {
 		case p.Kind == model.KindPhase && p.Status == model.PhaseCompleted:
 			return ""
-		case p.Kind != model.KindRemoval && p.Status == model.PhaseFailed:
+		case (p.Kind == model.KindPhase || p.Kind == model.KindInit) && p.Status == model.PhaseFailed:
 			failed = append(failed, p.Name)
 		}
 	}

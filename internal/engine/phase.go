@@ -15,7 +15,7 @@ func onPhaseDue(b *model.Batch, e model.PhaseDue, now time.Time) (model.Decision
 	p, ok := b.Phase(e.Phase)
 	page := max(e.Page, 1)
 	switch {
-	case !ok || p.Kind == model.KindRemoval:
+	case !ok || p.Kind == model.KindRemoval || p.Kind == model.KindDetached:
 		return model.Decision{}, model.Refusef("batch %d has no phase execution %d", b.ID, e.Phase)
 	case b.Filling, b.DispatchMode() != model.Running:
 		return model.Decision{Stale: true}, nil
@@ -120,11 +120,12 @@ func repeatPhaseEnd(b *model.Batch, phase int, now time.Time) model.Decision {
 	if p.OnCompleteStatus == model.RunRunning && p.Status == model.PhaseDispatched {
 		d.Next = []model.Event{startSequence(phase)}
 	}
+	d.Next = append(d.Next, restartDetached(b, p)...)
 	d.Repeated = d.Next != nil || p.Status.Terminal()
 	return d
 }
 
-// onSequenceSent notes that the first job of init or on_complete steps is sent. Until then the
+// onSequenceSent notes that the first job of init, on_complete or detached steps is sent. Until then the
 // tick starts them again: what began them need not come again, for example where the last member
 // of a phase was removed, or where another delivery of the message completed it too early.
 func onSequenceSent(b *model.Batch, e model.SequenceSent) model.Decision {
@@ -132,7 +133,7 @@ func onSequenceSent(b *model.Batch, e model.SequenceSent) model.Decision {
 	switch {
 	case !ok || !p.SequenceUnsent():
 		return model.Decision{Stale: true}
-	case p.Kind == model.KindInit:
+	case p.Kind == model.KindInit, p.Kind == model.KindDetached:
 		p.FannedOut = true
 	default:
 		p.OnCompleteSent = true
@@ -140,7 +141,7 @@ func onSequenceSent(b *model.Batch, e model.SequenceSent) model.Decision {
 	return batchChanged(b)
 }
 
-// startSequence starts the init sequence, or the on_complete steps of a phase. SequenceSent
+// startSequence starts the init sequence, or the on_complete or detached steps of a phase. SequenceSent
 // follows when the run is stored.
 func startSequence(phase int) model.Event {
 	return model.OnRun{Phase: phase, RunEvent: model.RunStarted{}}

@@ -208,7 +208,7 @@ func onSequenceRetried(s model.State, b *model.Batch, e model.SequenceRetried, n
 	}
 	p, ok := b.Phase(e.Phase)
 	if !ok || failed == nil {
-		return model.Decision{}, model.Refusef("batch %d has no init or on_complete steps in phase execution %d", b.ID, e.Phase)
+		return model.Decision{}, model.Refusef("batch %d has no init, on_complete or detached steps in phase execution %d", b.ID, e.Phase)
 	}
 	switch {
 	case failed.Task == e.Task:
@@ -238,7 +238,9 @@ func onSequenceRetried(s model.State, b *model.Batch, e model.SequenceRetried, n
 		p.FannedOut = false
 	}
 	reopenPhase(p)
-	reopenBatch(b)
+	if run.Kind != model.KindDetached { // which the batch does not wait for
+		reopenBatch(b)
+	}
 	if run.Kind == model.KindInit {
 		b.Status, b.Error = model.BatchInitDispatched, ""
 		bringPhasesBack(b)

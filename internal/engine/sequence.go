@@ -6,8 +6,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/model"
 )
 
-// What follows from the end of runs without a member: the init sequence and the
-// on_complete steps.
+// What follows from the end of runs without a member: the init sequence, the
+// on_complete steps and the detached steps.
 
 // onSequenceEnded carries the end of a run without a member over to the batch.
 func onSequenceEnded(b *model.Batch, run *model.Run, now time.Time) ([]model.Message, []model.Event) {
@@ -16,6 +16,10 @@ func onSequenceEnded(b *model.Batch, run *model.Run, now time.Time) ([]model.Mes
 		return nil, nil
 	}
 	b.Revision++
+	if run.Kind == model.KindDetached {
+		endDetached(p, run, now)
+		return nil, nil
+	}
 	if run.Kind == model.KindOnComplete {
 		p.OnCompleteStatus = run.Status
 		if run.Status == model.RunFailed {

@@ -30,6 +30,8 @@ phases:
       - {name: join, worker_id: w1, function: Join, params: {User: "{{UserId}}"}, retry: {max_retries: 0}}
     on_complete:
       - {name: report, worker_id: w1, function: Report, params: {Good: "{{_phase_succeeded}}"}, on_failure: tidy}
+      - {name: train, worker_id: w1, function: Train, params: {Good: "{{_phase_succeeded}}"}, poll: {interval: 30s, timeout: 70s}, detached: true}
+      - {name: tell, worker_id: w1, function: Tell, detached: true, on_failure: tidy}
   - name: verify
     offset: T-0
     require_success: 60%
@@ -427,7 +429,7 @@ func (s *system) cameAbout(foreseen engine.Succession, version int, past []model
 		for i, was := range past {
 			is := s.batch.Phases[i]
 			switch {
-			case was.Kind == model.KindRemoval:
+			case was.Kind == model.KindRemoval, was.Kind == model.KindDetached:
 			case was.Status == model.PhasePending && is.Status == model.PhaseSuperseded:
 				got.Superseded = append(got.Superseded, was.Name)
 			case is.Status == model.PhaseDispatched:
@@ -474,6 +476,10 @@ func (s *system) tick() {
 	case model.Running:
 		for _, p := range s.batch.Phases {
 			switch {
+			case p.Kind == model.KindDetached:
+				if p.SequenceUnsent() {
+					s.event(model.OnRun{Phase: p.ID, RunEvent: model.RunStarted{}})
+				}
 			case p.Status == model.PhasePending && p.DueAt != nil && !p.DueAt.After(s.now) && s.batch.Status == model.BatchActive,
 				p.Status == model.PhaseDispatched && !p.FannedOut:
 				s.due(model.Announce{Phase: p.ID, Page: 1, FanOut: "tick"})
@@ -505,7 +511,7 @@ func (s *system) finish() {
 			}
 			s.deliver(0)
 		}
-		if s.batch.Status.Terminal() {
+		if s.batch.Status.Terminal() && !s.batch.HasOpenDetached() {
 			break
 		}
 		if round > 100 {
@@ -677,6 +683,9 @@ func (s *system) tally() {
 			s.fail("the batch is %s with phase %d %s", s.batch.Status, p.ID, p.Status)
 		}
 		onComplete := s.runs[place{p.ID, 0}]
+		if p.Kind == model.KindDetached && string(onComplete.Status) != map[model.PhaseStatus]string{model.PhaseCompleted: "succeeded", model.PhaseFailed: "failed", model.PhaseCancelled: "cancelled"}[p.Status] && (onComplete.Status != "" || p.Status != model.PhaseCancelled) {
+			s.fail("the detached steps of execution %d are %q, the execution is %s", p.ID, onComplete.Status, p.Status)
+		}
 		if p.Kind == model.KindPhase && p.OnComplete && p.Status == model.PhaseCompleted && (p.OnCompleteStatus != model.RunSucceeded || onComplete.Status != model.RunSucceeded) {
 			s.fail("phase %d is completed, its on_complete steps are %q (%q)", p.ID, p.OnCompleteStatus, onComplete.Status)
 		}

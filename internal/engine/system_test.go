@@ -541,7 +541,7 @@ func (s *system) send(m model.Message, repeated bool) {
 }
 
 func (s *system) noteDispatched(job string, step model.Step, timeout time.Duration, repeated bool) {
-	if s.batch.Status.Terminal() {
+	if s.batch.Status.Terminal() && !s.batch.HasOpenDetached() {
 		s.fail("job %s is dispatched for a batch that is %s", job, s.batch.Status)
 	}
 	if s.jobs[job] != repeated || job == "" {

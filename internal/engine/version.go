@@ -122,7 +122,7 @@ func succession(b *model.Batch, before int) Succession {
 	superseded := fmt.Sprintf("superseded by version %d", b.Version)
 	for _, p := range b.Phases[:before] {
 		switch {
-		case p.Kind == model.KindRemoval:
+		case p.Kind == model.KindRemoval, p.Kind == model.KindDetached:
 			continue
 		case p.Status == model.PhaseSuperseded && p.Reason == superseded:
 			s.Superseded = append(s.Superseded, p.Name)
@@ -136,6 +136,7 @@ func succession(b *model.Batch, before int) Succession {
 	}
 	for _, p := range b.Phases[before:] {
 		switch {
+		case p.Kind == model.KindDetached: // of a phase that ends with this decision
 		case p.Kind == model.KindInit:
 			s.Init, s.InitAgain = true, init
 		case p.Status == model.PhaseSkipped:

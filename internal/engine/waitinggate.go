@@ -34,7 +34,7 @@ func nextByHand(b *model.Batch) (*model.Phase, time.Time) {
 	for i := range b.Phases {
 		p := &b.Phases[i]
 		switch {
-		case p.Kind == model.KindRemoval:
+		case p.Kind == model.KindRemoval, p.Kind == model.KindDetached:
 		case p.Status == model.PhaseDispatched, p.Status == model.PhasePending && p.Kind == model.KindInit:
 			return nil, since
 		case p.CompletedAt != nil && p.CompletedAt.After(since):

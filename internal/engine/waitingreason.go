@@ -83,7 +83,7 @@ func waitingForRemovals(b *model.Batch) *Waiting {
 // inProgress reports whether members, or the init steps, are in a phase, or catch up on one.
 func inProgress(b *model.Batch) bool {
 	for _, p := range b.Phases {
-		if p.Status == model.PhaseDispatched && (p.Kind != model.KindRemoval || p.Open > 0) || p.Kind == model.KindInit && p.Status == model.PhasePending && !b.Manual {
+		if p.Status == model.PhaseDispatched && keepsBatchOpen(p) || p.Kind == model.KindInit && p.Status == model.PhasePending && !b.Manual {
 			return true
 		}
 	}

@@ -68,13 +68,24 @@ type Requested struct {
 }
 
 // ExpiresAt is when a batch that a request started is deleted; nil for other batches, and before the
-// end.
+// end of the batch and of its detached steps: a job of theirs would return to a batch that is gone.
 func (b *Batch) ExpiresAt() *time.Time {
-	if b.Requested == nil || !b.Status.Terminal() || b.CompletedAt == nil {
+	if b.Requested == nil || !b.Status.Terminal() || b.CompletedAt == nil || b.HasOpenDetached() {
 		return nil
 	}
-	at := b.CompletedAt.Add(time.Duration(b.Requested.KeepSeconds) * time.Second)
+	end := *b.CompletedAt
+	for _, p := range b.Phases {
+		if p.Kind == KindDetached && p.CompletedAt != nil && p.CompletedAt.After(end) {
+			end = *p.CompletedAt
+		}
+	}
+	at := end.Add(time.Duration(b.Requested.KeepSeconds) * time.Second)
 	return &at
+}
+
+// HasOpenDetached reports whether detached steps of the batch have not ended. They go on after its end.
+func (b *Batch) HasOpenDetached() bool {
+	return slices.ContainsFunc(b.Phases, func(p Phase) bool { return p.Kind == KindDetached && !p.Status.Terminal() })
 }
 
 // HasExpired reports whether the batch is to be deleted, or is being deleted.

@@ -13,8 +13,9 @@ const PageSize = 49
 // PageOf is the page, from 1, that a member is on in every phase.
 func PageOf(member int) int { return (member-1)/PageSize + 1 }
 
-// Phase is one execution of a phase, of the init sequence or of the removal steps,
-// for a batch.
+// Phase is one execution of a phase, of the init sequence, of the removal steps or of the
+// detached steps of a phase, for a batch. An execution of detached steps is added when the phase
+// has ended, so that it is never pending. Nothing in the batch waits for it.
 //
 // Its runs are counted in shards, one for each page of members. Shards tells how
 // many there are once the phase has reached all pages (FannedOut); ShardsClosed and the
@@ -39,12 +40,16 @@ type Phase struct {
 	FailedSoFar  int               `json:"failedSoFar,omitempty"`  // members whose run has failed, also on pages that have not ended; counted where there is a StopWhen
 	FailedBefore int               `json:"failedBefore,omitempty"` // of them, those for whom the batch was paused and then resumed
 
+	Detached      bool `json:"detached,omitempty"`        // it has detached steps
+	DetachedPhase int  `json:"detachedPhaseId,omitempty"` // the execution of its detached steps; 0: not begun
+	Of            int  `json:"ofPhaseId,omitempty"`       // of an execution of detached steps: the phase execution that they belong to
+
 	OnCompleteStatus RunStatus  `json:"onCompleteStatus,omitempty"` // of the on_complete steps; empty: not begun
 	OnCompleteSent   bool       `json:"onCompleteSent,omitempty"`   // the job that the on_complete steps began with
 	Counts           *Counts    `json:"counts,omitempty"`           // what the on_complete steps are told
 	DispatchedAt     *time.Time `json:"dispatchedAt,omitempty"`
 	CompletedAt      *time.Time `json:"completedAt,omitempty"`
-	FannedOut        bool       `json:"fannedOut"` // the fan-out has reached all pages; of init, its first job is sent
+	FannedOut        bool       `json:"fannedOut"` // the fan-out has reached all pages; of init and of detached steps, the first job is sent
 	Shards           int        `json:"shards"`
 	ShardsClosed     int        `json:"shardsClosed"`
 	Open             int        `json:"open"` // removal only: runs that have not ended
@@ -54,13 +59,13 @@ type Phase struct {
 	Carried          int        `json:"carried,omitempty"` // members who had finished it in another batch: they have no run
 }
 
-// SequenceUnsent reports whether the first job of an init sequence, or of the on_complete steps of a
-// phase, may not have been sent.
+// SequenceUnsent reports whether the first job of an init sequence, or of the on_complete or the
+// detached steps of a phase, may not have been sent.
 func (p *Phase) SequenceUnsent() bool {
 	switch {
 	case p.Status != PhaseDispatched:
 		return false
-	case p.Kind == KindInit:
+	case p.Kind == KindInit, p.Kind == KindDetached:
 		return !p.FannedOut
 	}
 	return p.OnCompleteStatus == RunRunning && !p.OnCompleteSent

@@ -13,7 +13,7 @@ import (
 )
 
 // Run is one member's passage through one phase, a batch's init sequence or a
-// phase's on_complete steps (Member 0): its steps in order, of which Current is in
+// phase's on_complete or detached steps (Member 0): its steps in order, of which Current is in
 // hand. The checks of a member are a run, too: it goes on after a step that failed. Rollback steps are added when they are called for.
 type Run struct {
 	Batch        int                        `json:"batchId"`
@@ -32,7 +32,8 @@ type Run struct {
 	Outputs      map[string]json.RawMessage `json:"outputs,omitempty"`      // output_params of this run so far
 	Variables    map[string]json.RawMessage `json:"variables,omitempty"`    // of the member, that the templates of its steps and their rollbacks use; none while it waits and after its end
 	Secrets      map[string]json.RawMessage `json:"secrets,omitempty"`      // encrypted values that the parameters of the step in hand refer to
-	Counts       *Counts                    `json:"counts,omitempty"`       // on_complete only: how the phase ended
+	Of           int                        `json:"ofPhaseId,omitempty"`    // of detached steps only: the phase execution that they belong to
+	Counts       *Counts                    `json:"counts,omitempty"`       // of on_complete and detached steps only: how the phase ended
 	StartTime    *time.Time                 `json:"startTime,omitempty"`    // the batch's
 	LastEvent    string                     `json:"lastEvent,omitempty"`    // the event applied last, to know it when it comes again
 	Task         string                     `json:"task,omitempty"`         // the work that released or retried it last, to know that when it comes again
@@ -103,8 +104,11 @@ func (r *Run) Definitions(rb *runbook.Runbook, rollback string) ([]runbook.Step,
 	if !ok {
 		return nil, fmt.Errorf("model: runbook %s has no phase %q", rb.Name, r.PhaseName)
 	}
-	if r.Kind == KindOnComplete {
-		return p.OnComplete, nil
+	switch r.Kind {
+	case KindOnComplete:
+		return p.Attached(), nil
+	case KindDetached:
+		return p.Detached(), nil
 	}
 	return p.Steps, nil
 }

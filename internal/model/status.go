@@ -113,12 +113,13 @@ var StepStatuses = []StepStatus{
 type PhaseKind string
 
 // The kinds of execution: a phase of the runbook, the init sequence, the steps for
-// members who are removed, and, of runs only, a phase's on_complete steps and the checks
-// of a member.
+// members who are removed, the detached steps of a phase, and, of runs only, a phase's
+// on_complete steps and the checks of a member.
 const (
 	KindPhase      PhaseKind = "phase"
 	KindInit       PhaseKind = "init"
 	KindRemoval    PhaseKind = "removal"
+	KindDetached   PhaseKind = "detached"
 	KindOnComplete PhaseKind = "on_complete"
 	KindCheck      PhaseKind = "check"
 )

@@ -150,7 +150,7 @@ func (o *Orchestrator) sendUnsentJobs(ctx context.Context, batch, page int) erro
 	return nil
 }
 
-// sendUnsentSequences does the same for init and on_complete steps: it sends their first job,
+// sendUnsentSequences does the same for init, on_complete and detached steps: it sends their first job,
 // which a process stored and did not send before the batch was paused or cancelled. No other
 // message sends it. Without the answer of the worker a pause would fail the steps at their
 // deadline, and a cancellation would wait for it.

@@ -23,7 +23,7 @@ func (o *Orchestrator) sweepPage(ctx context.Context, b *model.Batch, m message.
 // It asks for the next page itself. The ids of the messages end with the task of m, so that the
 // broker does not take them for the lost ones. It adds the stuck steps to found.
 func (o *Orchestrator) announceOverdueRuns(ctx context.Context, b *model.Batch, m message.BatchWork, found *stuckSteps) error {
-	if b.Status.Terminal() {
+	if b.Status.Terminal() && !b.HasOpenDetached() {
 		return nil
 	}
 	now := found.now

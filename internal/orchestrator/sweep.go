@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -149,12 +150,9 @@ func (v *visit) sweepBatch(listed store.BatchSummary) error {
 	}
 	if b.Doc.Status.Terminal() {
 		if lost {
-			if b.Doc.HasExpired(v.now) {
-				return o.expireBatch(ctx, &b.Doc)
-			}
-			err = o.announceErasure(ctx, &b.Doc, v.now)
+			return v.sweepEnded(&b.Doc)
 		}
-		return err
+		return nil
 	}
 	if lost {
 		v.read(ctx, &b.Doc)
@@ -180,6 +178,39 @@ func (v *visit) sweepBatch(listed store.BatchSummary) error {
 		o.workers.Tally(ctx, &b.Doc, v.jobs)
 	}
 	return nil
+}
+
+// sweepEnded deletes a batch that has expired, erases its secrets if they are due, and repeats the lost
+// messages of its detached steps.
+func (v *visit) sweepEnded(b *model.Batch) error {
+	o, ctx := v.orchestrator, v.ctx
+	if b.HasExpired(v.now) {
+		return o.expireBatch(ctx, b)
+	}
+	if err := o.announceErasure(ctx, b, v.now); err != nil || !b.HasOpenDetached() {
+		return err
+	}
+	s := &sweep{Orchestrator: o, batch: b, now: v.now, task: model.TickTask(v.now), stuck: &stuckSteps{now: v.now}}
+	defer func() { s.stuck.log(ctx, o, b, 0) }()
+	for _, do := range []func(*sweep, context.Context) error{(*sweep).sweepUnsent, (*sweep).sweepPaused, (*sweep).sweepRuns} {
+		if err := do(s, ctx); err != nil {
+			return err
+		}
+	}
+	o.workers.Tally(ctx, b, v.jobs)
+	return nil
+}
+
+// sweepUnsent sends the first jobs of detached steps that were not sent.
+func (s *sweep) sweepUnsent(ctx context.Context) error { return s.sendUnsentSequences(ctx, s.batch) }
+
+// sweepPaused releases detached steps that were paused when their batch ended.
+func (s *sweep) sweepPaused(ctx context.Context) error {
+	lost, err := s.releaseLost(ctx)
+	if err != nil || !lost {
+		return err
+	}
+	return s.applier.Send(ctx, &applier.Outbox{Events: []bus.Message{applier.BatchWorkMessage(s.batch.ID, message.WorkRelease, s.task, 0)}})
 }
 
 // transitionBatch takes a batch over to the active version of its runbook, as applier.Transition
@@ -246,6 +277,11 @@ func (s *sweep) sweepPhase(ctx context.Context, p model.Phase) (announce bool, e
 	case p.Status == model.PhasePending:
 		return p.Kind == model.KindInit && !s.batch.Manual && s.batch.Status == model.BatchDetected, nil
 	case p.Status != model.PhaseDispatched:
+		return false, nil
+	case p.Kind == model.KindDetached:
+		if p.SequenceUnsent() {
+			return false, s.applier.Decide(ctx, s.batch.ID, model.OnRun{Phase: p.ID, RunEvent: model.RunStarted{}})
+		}
 		return false, nil
 	case !p.FannedOut:
 		return s.fanOutStuck(ctx, p)

@@ -97,10 +97,13 @@ func (o *Orchestrator) nextCheck(dueAt time.Time, delay time.Duration) time.Time
 // releasePage releases the paused runs of one page. It also sends the jobs that an earlier try
 // of it, or a process that paused a run and saw the batch resumed, released and did not send. If the batch is
 // paused again it only does the latter: the next resumption begins with the first page. If the
-// batch has ended it only writes the summary, in case the process that ended the batch did not.
+// batch has ended it writes the summary, in case the process that ended the batch did not, and releases
+// only detached steps.
 func (o *Orchestrator) releasePage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
 	if b.Status.Terminal() {
-		return false, o.applier.UpsertSummary(ctx, b)
+		if err := o.applier.UpsertSummary(ctx, b); err != nil || !b.HasOpenDetached() {
+			return false, err
+		}
 	}
 	paused := b.DispatchMode() == model.Paused
 	runs, err := o.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Paused: !paused, Tasks: []string{m.Task}})

@@ -61,6 +61,8 @@ type draftStep struct {
 	uses      []use
 	outputs   []output
 	onFailure position
+	pos       position
+	detached  position
 }
 
 // use is one variable in one template.
@@ -231,6 +233,7 @@ func (p *parser) step(n *yaml.Node, path string) (draftStep, position) {
 	if !ok {
 		return s, f.pos
 	}
+	s.pos, s.detached, s.Detached = f.pos, f.at("detached"), f.boolean("detached")
 	return s, f.at("name")
 }
 

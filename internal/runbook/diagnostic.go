@@ -37,6 +37,7 @@ const (
 	CodeCurlyQuotes      = "curly-quotes"                 // a value begins with a quote of a word processor
 	CodeDepthLimit       = "depth-limit"                  // a parameter is nested more than 32 deep
 	CodeDollarTemplate   = "dollar-template"              // `${{name}}`, as other programs write templates
+	CodeDetached         = "detached"                     // a step outside of `on_complete` is detached, or a step is behind a detached one, or uses a secret output of a step before it
 	CodeDuplicateKey     = "duplicate-key"                // a field or key occurs twice in one mapping
 	CodeDuplicatePhase   = "duplicate-phase"              // two phases have the same name
 	CodeDuplicateStep    = "duplicate-step"               // two steps of one list have the same name

@@ -61,7 +61,13 @@ func unique(f Form) Form {
 	return f
 }
 
-func stepsForm(least int) Form { return list(stepObject.form(), least, MaxSteps) }
+// stepsForm is the form of a list of steps for each of which something waits.
+func stepsForm(least int) Form { return list(both(stepObject.form(), attached()), least, MaxSteps) }
+
+// attached holds for steps that are not detached.
+func attached() Form {
+	return Form{"not": Form{"properties": Form{"detached": Form{"enum": []any{true}}}, "required": []string{"detached"}}}
+}
 
 // named is the form of a mapping with any keys.
 func named(key, value Form) Form {

@@ -52,10 +52,10 @@ var fileObject = Object{
 		{"display", false, "The column that is shown for a member beside the key, such as a name. It is not secret, and not multi-valued. Members can lack it.", columnForm()},
 		{"secret", false, "A list of at most 100 columns and outputs. Their values are stored encrypted and never shown.", unique(list(columnForm(), 0, maxSecrets))},
 		{"checks", false, "Calls that only read, which find out before the first phase what would fail.", list(checkObject.form(), 0, MaxSteps)},
-		{"init", false, "Steps that run once per batch, before its phases. They have no member.", list(both(stepObject.form(), without("output_params")), 0, MaxSteps)},
+		{"init", false, "Steps that run once per batch, before its phases. They have no member.", list(both(stepObject.form(), without("output_params"), attached()), 0, MaxSteps)},
 		{"phases", true, "A list of 1 to 200 phases.", list(phaseObject.form(), 1, MaxPhases)},
 		{"on_member_removed", false, "Steps that run for a member who leaves the batch.", stepsForm(0)},
-		{"rollbacks", false, "Named lists of steps. A step names one in `on_failure`.", named(title(), list(both(stepObject.form(), absent("on_failure")), 1, MaxSteps))},
+		{"rollbacks", false, "Named lists of steps. A step names one in `on_failure`.", named(title(), list(both(stepObject.form(), absent("on_failure"), attached()), 1, MaxSteps))},
 	},
 	Rules: []Form{
 		when(requires("trigger"), both(requires("items"), absent("data_source"), eachPhase(absent("offset")))),
@@ -142,7 +142,7 @@ var phaseObject = Object{
 		{"approval", false, "`required`: the phase waits until an administrator approves it. `second_person`: one who did not create the batch, did not move its start last and does not start the phase.", oneOf(ApprovalRequired, ApprovalSecondPerson)},
 		{"require_success", false, "The phase waits until this share of the previous phase's members succeeded: more than `0%`, up to `100%`. An approval overrides it. Refused on the first phase.", percentForm()},
 		{"stop_when", false, "Pauses the batch when too many members fail.", stopObject.form()},
-		{"on_complete", false, "Steps that run once, when every member of the phase has ended. The phase fails if they fail.", stepsForm(0)},
+		{"on_complete", false, "Steps that run once, when every member of the phase has ended. The phase fails if they fail, unless they are detached.", list(stepObject.form(), 0, MaxSteps)},
 	},
 }
 
@@ -165,6 +165,7 @@ var stepObject = Object{
 		{"on_failure", false, "The rollback that runs when the step has failed and no retry is left. Refused in a rollback.", text()},
 		{"poll", false, "For functions that answer `{\"complete\": false}` until they are done.", pollObject.form()},
 		{"retry", false, "Replaces the runbook's `retry` as a whole.", retryObject.form()},
+		{"detached", false, "`true`: nothing waits for the step. Only in `on_complete`, where the steps behind it are detached, too. See [Detached steps](../write-a-runbook.md#detached-steps). Default: `false`.", Form{"type": "boolean"}},
 		{"timeout", false, "The longest time from dispatch to result. Time in which the worker is busy with earlier jobs does not count. Default: `30m`.", durationForm()},
 	},
 }

@@ -115,6 +115,7 @@ type Step struct {
 	Retry        *Retry            // replaces Runbook.Retry; nil when absent
 	Timeout      time.Duration     // from dispatch to result; never 0 after Parse
 	Require      bool              // of a check: the member starts no phase before it has passed
+	Detached     bool              // of on_complete: nothing waits for it; see [Phase.Detached]
 }
 
 // The ways in which the waits between retries grow.

@@ -29,6 +29,7 @@ func (p *parser) validate(d *draft) {
 	v.phaseSteps()
 	v.removalSteps()
 	v.completeSteps()
+	v.detachedSteps()
 	v.rollbackSteps()
 	v.display()
 	v.secrets()

@@ -215,7 +215,9 @@ func (a *administrator) advance(ctx context.Context) (bool, error) {
 }
 
 func underWay(b *model.Batch) bool {
-	return slices.ContainsFunc(b.Phases, func(p model.Phase) bool { return p.Status == model.PhaseDispatched && p.Kind != model.KindRemoval })
+	return slices.ContainsFunc(b.Phases, func(p model.Phase) bool {
+		return p.Status == model.PhaseDispatched && p.Kind != model.KindRemoval && p.Kind != model.KindDetached
+	})
 }
 
 // approval is when a phase that waits is approved, as the answers have it.

@@ -248,7 +248,7 @@ func (k *worker) steps(kind model.PhaseKind, phase string) []runbook.Step {
 	case model.KindRemoval:
 		return k.r.runbook.OnMemberRemoved
 	case model.KindOnComplete:
-		return p.OnComplete
+		return p.Attached()
 	}
 	return p.Steps
 }

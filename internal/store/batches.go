@@ -18,7 +18,7 @@ type Batches interface {
 	Batches(ctx context.Context, filter BatchFilter, page Paging) (Page[BatchSummary], error)
 
 	// BatchesToSweep returns the summaries of batches that are being created, that have not
-	// ended, whose secrets are to be erased by now, or that expired by now, in any order. The cost grows with their
+	// ended or have open detached steps, whose secrets are to be erased by now, or that expired by now, in any order. The cost grows with their
 	// number, not with that of all batches.
 	BatchesToSweep(ctx context.Context, now time.Time) ([]Item[BatchSummary], error)
 
@@ -95,6 +95,7 @@ type BatchSummary struct {
 	Claimed       bool               `json:"claimed,omitempty"`        // with Creating: all of them are claimed
 	EraseAt       *time.Time         `json:"eraseSecretsAt,omitempty"` // when the secrets of a batch that has ended are erased
 	ExpiresAt     *time.Time         `json:"expiresAt,omitempty"`      // when a batch that has ended is deleted
+	OpenDetached  bool               `json:"openDetached,omitempty"`   // detached steps have not ended: the batch is swept also after its end
 }
 
 // SummaryOf projects a batch to its summary.
@@ -105,7 +106,7 @@ func SummaryOf(b *model.Batch) BatchSummary {
 		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, Error: b.Error,
 		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.RemovalHold, DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared, Requested: b.Requested != nil, FailedChecks: b.FailedChecks,
-		EraseAt: b.EraseSecretsAt(), ExpiresAt: b.ExpiresAt(), Revision: b.Revision, Rescheduled: b.Rescheduled, EarlierStarts: b.EarlierStarts,
+		EraseAt: b.EraseSecretsAt(), ExpiresAt: b.ExpiresAt(), OpenDetached: b.HasOpenDetached(), Revision: b.Revision, Rescheduled: b.Rescheduled, EarlierStarts: b.EarlierStarts,
 		Phases: b.Phases, Joining: len(b.Joining) > 0, Quiet: b.Quiet,
 	}
 }

@@ -2267,7 +2267,7 @@ export interface components {
             id: number;
             name: string;
             /** @enum {string} */
-            kind: "phase" | "init" | "removal";
+            kind: "phase" | "init" | "removal" | "detached";
             runbookVersion: number;
             /** @enum {string} */
             status: "pending" | "dispatched" | "completed" | "failed" | "skipped" | "superseded" | "cancelled";
@@ -2319,7 +2319,7 @@ export interface components {
             stepIndex: number;
             isInitStep: boolean;
             /** @enum {string} */
-            kind: "phase" | "init" | "on_complete" | "removal" | "check";
+            kind: "phase" | "init" | "on_complete" | "detached" | "removal" | "check";
             /** @description The rollback sequence of the step. */
             rollback?: string;
             workerId: string;

@@ -120,6 +120,20 @@ var rules = [
     ]
   }
   {
+    key: 'failed-detached-steps'
+    description: 'Detached steps of a phase failed after their last retry. The batch is not concerned. Correct the cause and retry the steps. See docs/operate.md.'
+    severity: 2
+    window: 'PT15M'
+    query: '${lines}| where Event == "detached-failed"\n| extend Value = 1'
+    aggregation: 'Total'
+    operator: 'GreaterThan'
+    threshold: 0
+    dimensions: [
+      'BatchId'
+      'RunbookName'
+    ]
+  }
+  {
     key: 'stopped-phases'
     description: 'Too many members of a phase failed, and stop_when paused the batch. Find the cause, then resume or cancel the batch. See docs/operate.md.'
     severity: 1

@@ -162,7 +162,7 @@ func startQuestion(p render.Progress, next api.Phase) string {
 // startable reports whether the state of the batch allows the phase to start.
 func startable(p render.Progress, next api.Phase) bool {
 	running := slices.ContainsFunc(p.Phases, func(v api.Phase) bool {
-		return v.Status == api.PhaseDispatched && v.Kind != api.KindRemoval
+		return v.Status == api.PhaseDispatched && v.Kind != api.KindRemoval && v.Kind != api.KindDetached
 	})
 	return p.Batch.IsManual && p.Batch.Paused == nil && p.Batch.Cancelled == nil && !p.Batch.Terminal() && !running && !render.Gated(next)
 }

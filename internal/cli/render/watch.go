@@ -20,7 +20,7 @@ type Progress struct {
 func Idle(p Progress) bool {
 	begun := p.Batch.CurrentPhase == ""
 	for _, phase := range p.Phases {
-		if phase.Status == api.PhaseDispatched && (phase.Kind != api.KindRemoval || phase.Running+phase.Waiting > 0) {
+		if phase.Status == api.PhaseDispatched && phase.Kind != api.KindDetached && (phase.Kind != api.KindRemoval || phase.Running+phase.Waiting > 0) {
 			return false
 		}
 		// A phase that a new version runs again is listed a second time, as pending.

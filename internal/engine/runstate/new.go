@@ -7,7 +7,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// New makes the run of a member (nil for init and on_complete) in a phase
+// New makes the run of a member (nil for init, on_complete and detached steps) in a phase
 // execution. Its steps follow the runbook version of the execution.
 func New(b *model.Batch, p model.Phase, m *model.Member, rb *runbook.Runbook, now time.Time) (model.Run, error) {
 	run := model.Run{
@@ -19,6 +19,11 @@ func New(b *model.Batch, p model.Phase, m *model.Member, rb *runbook.Runbook, no
 		run.Member, run.Page, run.Key = m.ID, m.Page, m.Key
 	case p.Kind == model.KindPhase:
 		run.Kind, run.Counts = model.KindOnComplete, p.Counts
+	case p.Kind == model.KindDetached:
+		run.Counts, run.Of = p.Counts, p.Of
+		if of, ok := b.Phase(p.Of); ok {
+			run.PhaseName = of.Name
+		}
 	}
 	definitions, err := run.Definitions(rb, "")
 	if err != nil {

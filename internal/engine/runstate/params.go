@@ -2,6 +2,7 @@ package runstate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,7 +85,7 @@ func (t *transition) loadOutputs(d runbook.Step) (refused string, err error) {
 	if !d.UsesOutputs() {
 		return "", nil
 	}
-	t.outputs, err = t.state.LoadOutputs(t.run.Phase)
+	t.outputs, err = t.state.LoadOutputs(cmp.Or(t.run.Of, t.run.Phase))
 	if refusal := new(model.Refusal); errors.As(err, &refusal) {
 		return "the outputs of the members: " + refusal.Reason, nil
 	}

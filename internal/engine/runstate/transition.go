@@ -9,6 +9,7 @@ package runstate
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -146,7 +147,7 @@ func needsBatch(e model.RunEvent) bool {
 	return false
 }
 
-// makeSequence makes the run of an init sequence, or of on_complete steps, that is to
+// makeSequence makes the run of an init sequence, or of on_complete or detached steps, that is to
 // start; nil where its batch has not come to it, or is cancelled. It returns the batch, too.
 func makeSequence(s model.State, on model.OnRun, now time.Time) (*model.Run, *model.Batch, error) {
 	if _, starts := on.RunEvent.(model.RunStarted); !starts || on.Member != 0 {
@@ -165,7 +166,22 @@ func makeSequence(s model.State, on model.OnRun, now time.Time) (*model.Run, *mo
 		return nil, nil, err
 	}
 	run, err := New(b, *p, nil, rb, now)
+	if err == nil && p.Kind == model.KindDetached {
+		err = takeOutputs(s, &run, p.Of)
+	}
 	return &run, b, err
+}
+
+// takeOutputs gives a run of detached steps the outputs of the on_complete steps before them. It does not
+// load their run alone: that could be out of date, and this decision does not write it.
+func takeOutputs(s model.State, run *model.Run, phase int) error {
+	runs, err := s.LoadRunsOf(0)
+	for _, before := range runs {
+		if before.Phase == phase {
+			run.Outputs = maps.Clone(before.Outputs)
+		}
+	}
+	return err
 }
 
 // Decide applies an event to a run: what it changes is a copy. ended carries the end of an

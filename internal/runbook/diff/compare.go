@@ -201,7 +201,8 @@ func (c *comparison) step(path string, from, to runbook.Step) {
 	c.poll(path+".poll", from.Poll, to.Poll)
 	c.retry(path+".retry", from.Retry, to.Retry)
 	c.field(path+".timeout", durationText(from.Timeout), durationText(to.Timeout))
-	c.field(path+".require", requireText(from.Require), requireText(to.Require))
+	c.field(path+".require", flagText(from.Require), flagText(to.Require))
+	c.field(path+".detached", flagText(from.Detached), flagText(to.Detached))
 }
 
 // params compares parameters, and those within them, by name. A list is one value.
@@ -317,8 +318,8 @@ func approvalText(p runbook.Phase) string {
 	return ""
 }
 
-func requireText(required bool) string {
-	if required {
+func flagText(set bool) string {
+	if set {
 		return "true"
 	}
 	return ""

@@ -44,7 +44,7 @@ func (s *Store) Batches(ctx context.Context, f store.BatchFilter, page store.Pag
 // BatchesToSweep implements store.Batches.
 func (s *Store) BatchesToSweep(ctx context.Context, now time.Time) ([]store.Item[store.BatchSummary], error) {
 	q := newQuery("c.type = 'entry'")
-	q.where("(IS_DEFINED(c.doc.creating) OR "+notEnded+" OR c.doc.eraseSecretsAt < @now OR c.doc.expiresAt < @now)", "@now", now.UTC().Format(time.RFC3339Nano))
+	q.where("(IS_DEFINED(c.doc.creating) OR "+notEnded+" OR IS_DEFINED(c.doc.openDetached) OR c.doc.eraseSecretsAt < @now OR c.doc.expiresAt < @now)", "@now", now.UTC().Format(time.RFC3339Nano))
 	return all[store.BatchSummary](ctx, s, store.PartitionBatches, q.items(""))
 }
 

@@ -43,7 +43,7 @@ func sameText(text, wanted string) bool {
 // BatchesToSweep implements store.Batches.
 func (s *Store) BatchesToSweep(ctx context.Context, now time.Time) ([]store.Item[summary], error) {
 	return all(ctx, s, "BatchesToSweep", store.PartitionBatches, "entry", func(_ *document, b *summary) bool {
-		return unfinished(b) || before(b.EraseAt, now) || before(b.ExpiresAt, now)
+		return unfinished(b) || b.OpenDetached || before(b.EraseAt, now) || before(b.ExpiresAt, now)
 	})
 }
 
