@@ -1,66 +1,44 @@
 package main
 
 import (
-	"log/slog"
 	"net/mail"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/bus/rabbitmq"
-	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/env"
-	"github.com/matoolkit/matoolkit/internal/message"
-	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/graph"
-	"github.com/matoolkit/matoolkit/worker/health"
+	"github.com/matoolkit/matoolkit/worker/program"
 )
 
 // Environment variables.
 const (
-	envWorkerID      = "WORKER_ID"                                     // worker id, by which runbooks name the worker; also its subscription
-	envBusString     = "ServiceBusConnection"                          // connection string of Service Bus, for the local system
-	envBusNamespace  = "ServiceBusConnection__fullyQualifiedNamespace" // Service Bus namespace, such as name.servicebus.windows.net, used with the managed identity. Required, unless ServiceBusConnection or RABBITMQ_URL is set
-	envTenantID      = "TARGET_TENANT_ID"                              // id of the target tenant
-	envAppID         = "APP_ID"                                        // client id of the app registration in the target tenant
-	envAppSecret     = "APP_SECRET"                                    // client secret, for the local system; only read without the settings of Key Vault
-	envAuthorityHost = "AZURE_AUTHORITY_HOST"                          // Entra ID of another cloud
-	envGraphURL      = "GRAPH_URL"                                     // Graph of another cloud
-	envExchangeURL   = "EXCHANGE_URL"                                  // Exchange Online of another cloud
-	envParallelism   = "MAX_PARALLELISM"                               // concurrent jobs of one replica, at most 1000
-	envIdle          = "IDLE_TIMEOUT_SECONDS"                          // the worker exits after this time without a job; 0: never
-	envGrace         = "SHUTDOWN_GRACE_SECONDS"                        // time for running jobs when the worker is stopped; give the container ten seconds more
-	envJobTimeout    = "JOB_TIMEOUT_SECONDS"                           // longest run of one job
-	envLinger        = "RESULT_LINGER_MILLISECONDS"                    // how long a result waits for results of other running jobs, to travel in one message with them, at most 1000; 0: it does not wait
-	envLag           = "LAG_TIMEOUT_SECONDS"                           // how long a call waits until the tenant shows an object that was just created; 0: it does not wait
-	envLogLevel      = "LOG_LEVEL"                                     // `debug`, `info`, `warn` or `error`
-	envNoOp          = "WORKER_NOOP"                                   // `1` adds the function No-Op, which does nothing, for measurements
-	envCustomDir     = "CUSTOM_FUNCTIONS_DIR"                          // directory of command functions
-	envRequests      = "GRAPH_REQUESTS"                                // requests that Invoke-GraphRequest may make beside those of other functions, with commas, such as `GET /v1.0/groups/{id}`, or `GET /v1.0/groups?$filter&$expand` with query options beside `$select`, `$top`, `$skip` and `$count`; `none`: it makes no requests
-	envCmdlets       = "EXCHANGE_CMDLETS"                              // cmdlets that Invoke-ExchangeCommand may run with any parameters, with commas, such as `Set-CASMailbox`, beside what other functions run; `none`: it runs nothing
-	envHealth        = "HEALTH_ADDR"                                   // address of the probes /livez and /readyz, such as 0.0.0.0:8080
-	envReplica       = "CONTAINER_APP_REPLICA_NAME"                    // name of the replica, the instance in traces and audit records; Container Apps sets it
-	envAlertFrom     = "ALERT_FROM"                                    // object id or sign-in name of the mailbox that Send-AdminAlert sends from
-	envMailFrom      = "MAIL_FROM"                                     // object id or sign-in name of the mailbox that Send-MemberMail sends from
-	envMailDomains   = "MAIL_DOMAINS"                                  // domains whose people get mails of Send-MemberMail and Send-AdminAlert, and passes and passwords to hand over, with commas; empty: only `ALERT_TO` gets mails
-	envWebhooks      = "WEBHOOK_SETTINGS"                              // names of the settings that Send-WebhookMessage may use, with commas; each named setting contains the URL of a webhook or of a Teams workflow, or the key of a webhook: 24 to 64 bytes in base64
-	envAlertTo       = "ALERT_TO"                                      // default recipients of Send-AdminAlert, with commas; a runbook names others within `MAIL_DOMAINS` only
+	envTenantID      = "TARGET_TENANT_ID"     // id of the target tenant
+	envAppID         = "APP_ID"               // client id of the app registration in the target tenant
+	envAppSecret     = "APP_SECRET"           // client secret, for the local system; only read without the settings of Key Vault
+	envAuthorityHost = "AZURE_AUTHORITY_HOST" // Entra ID of another cloud
+	envGraphURL      = "GRAPH_URL"            // Graph of another cloud
+	envExchangeURL   = "EXCHANGE_URL"         // Exchange Online of another cloud
+	envLag           = "LAG_TIMEOUT_SECONDS"  // how long a call waits until the tenant shows an object that was just created; 0: it does not wait
+	envNoOp          = "WORKER_NOOP"          // `1` adds the function No-Op, which does nothing, for measurements
+	envRequests      = "GRAPH_REQUESTS"       // requests that Invoke-GraphRequest may make beside those of other functions, with commas, such as `GET /v1.0/groups/{id}`, or `GET /v1.0/groups?$filter&$expand` with query options beside `$select`, `$top`, `$skip` and `$count`; `none`: it makes no requests
+	envCmdlets       = "EXCHANGE_CMDLETS"     // cmdlets that Invoke-ExchangeCommand may run with any parameters, with commas, such as `Set-CASMailbox`, beside what other functions run; `none`: it runs nothing
+	envAlertFrom     = "ALERT_FROM"           // object id or sign-in name of the mailbox that Send-AdminAlert sends from
+	envMailFrom      = "MAIL_FROM"            // object id or sign-in name of the mailbox that Send-MemberMail sends from
+	envMailDomains   = "MAIL_DOMAINS"         // domains whose people get mails of Send-MemberMail and Send-AdminAlert, and passes and passwords to hand over, with commas; empty: only `ALERT_TO` gets mails
+	envWebhooks      = "WEBHOOK_SETTINGS"     // names of the settings that Send-WebhookMessage may use, with commas; each named setting contains the URL of a webhook or of a Teams workflow, or the key of a webhook: 24 to 64 bytes in base64
+	envAlertTo       = "ALERT_TO"             // default recipients of Send-AdminAlert, with commas; a runbook names others within `MAIL_DOMAINS` only
 )
 
-// ownVariables are never given to custom functions. What says where the broker is
-// comes in several forms, of which the Functions host has more.
+// ownVariables are never given to custom functions.
 var ownVariables = append([]string{
-	envWorkerID, envBusString, envBusNamespace, envTenantID, envAppID, envAppSecret, envAuthorityHost,
-	envGraphURL, envExchangeURL, envParallelism, envIdle, envGrace, envJobTimeout, envLinger, envLag, envLogLevel, envNoOp, envCustomDir,
-	envAlertFrom, envAlertTo, envMailFrom, envMailDomains, envWebhooks, envHealth, envRequests, envCmdlets,
+	envTenantID, envAppID, envAppSecret, envAuthorityHost, envGraphURL, envExchangeURL, envLag, envNoOp,
+	envAlertFrom, envAlertTo, envMailFrom, envMailDomains, envWebhooks, envRequests, envCmdlets,
 	envWrites, envInvitations, envCommands, envShare, envThrottleRetries, envTransientRetries, envGraphBackoff, envExchangeBackoff, envMaxBackoff,
-	envVaultURL, envCertName, envCertPassword, envSecretName, envRefresh, envIdentityID, envTrial,
-	// By these anybody in the container gets tokens of its managed identity.
-	"IDENTITY_ENDPOINT", "IDENTITY_HEADER", "MSI_ENDPOINT", "MSI_SECRET",
-	"APPLICATIONINSIGHTS_CONNECTION_STRING", "OTEL_EXPORTER_OTLP_HEADERS",
-}, slices.Concat(servicebus.Variables, rabbitmq.Variables)...)
+	envVaultURL, envCertName, envCertPassword, envSecretName, envRefresh, envTrial,
+}, program.Variables...)
 
 // Defaults of Graph and Exchange Online, whose tokens a server on this machine
 // asks for as well.
@@ -71,36 +49,22 @@ const (
 
 // config is everything that the environment says.
 type config struct {
-	WorkerID string
-	// One of the three names the broker: a connection string (local), a namespace that the
-	// managed identity may use, or RabbitMQ.
-	BusString, BusNamespace string
-	RabbitMQ                rabbitmq.Settings
-	BusNames                servicebus.Names
+	program.Settings
 
 	TenantID, AppID, AppSecret string
 	// Vault has the client secret or a certificate where AppSecret is empty.
 	Vault         vaultConfig
-	IdentityID    string // client id of a user-assigned managed identity; empty means the system-assigned one
 	AuthorityHost string // empty means the public cloud's
 	// The APIs that are called once before jobs are taken.
 	TryGraph, TryExchange bool
 	Graph, Exchange       service
-	CAFile                string
 
 	Limits limits
 
-	MaxParallelism                         int
-	IdleTimeout, ShutdownGrace, JobTimeout time.Duration
-	// ResultLinger is how long a result waits for others.
-	ResultLinger time.Duration
 	// LagTimeout is how long one call to the tenant waits for an object that is not
 	// found to become visible; beyond that the step's retries are there.
 	LagTimeout time.Duration
-	LogLevel   slog.Level
 	NoOp       bool
-	CustomDir  string // of custom functions; empty means that there are none
-	Health     string // address of the probes; empty means that there are none
 	// AlertFrom sends the mails of Send-AdminAlert, to AlertTo unless the job says to
 	// whom. Empty: the function fails.
 	AlertFrom string
@@ -124,22 +88,14 @@ type service struct{ URL, Scope string }
 func loadConfig(getenv func(string) string) (config, error) {
 	r := reader{env.New(getenv)}
 	c := config{
-		WorkerID:      r.Required(envWorkerID, "the id of this worker in runbooks"),
-		BusString:     r.Text(envBusString),
-		BusNamespace:  r.Text(envBusNamespace),
-		BusNames:      servicebus.ReadNames(r.Reader),
-		RabbitMQ:      rabbitmq.ReadSettings(r.Reader),
+		Settings:      program.ReadSettings(r.Reader),
 		TenantID:      r.Required(envTenantID, "the id of the target tenant"),
 		AppID:         r.Required(envAppID, "the client id of the app registration in the target tenant"),
 		AppSecret:     r.Text(envAppSecret),
 		Vault:         r.vault(r.Text(envAppSecret)),
-		IdentityID:    r.Text(envIdentityID),
 		AuthorityHost: r.SecureServer(envAuthorityHost),
 		Graph:         r.service(envGraphURL, publicGraph),
 		Exchange:      r.service(envExchangeURL, publicExchange),
-		CAFile:        r.Text(tlsroots.EnvCAFile),
-		CustomDir:     r.Text(envCustomDir),
-		Health:        r.health(envHealth),
 		AlertFrom:     r.Text(envAlertFrom),
 		AlertTo:       r.addresses(envAlertTo),
 		MailFrom:      r.Text(envMailFrom),
@@ -151,35 +107,11 @@ func loadConfig(getenv func(string) string) (config, error) {
 
 		Limits: r.limits(),
 
-		MaxParallelism: r.Number(envParallelism, 2, 1, 1000),
-		IdleTimeout:    r.Seconds(envIdle, 300),
-		ShutdownGrace:  r.Seconds(envGrace, 30),
-		JobTimeout:     r.Seconds(envJobTimeout, 600),
-		LagTimeout:     r.Seconds(envLag, 30),
-		ResultLinger:   time.Duration(r.Number(envLinger, 0, 0, 1000)) * time.Millisecond,
+		LagTimeout: r.Seconds(envLag, 30),
 
-		LogLevel: r.Level(envLogLevel),
-		NoOp:     r.Switch(envNoOp),
+		NoOp: r.Switch(envNoOp),
 	}
 	c.TryGraph, c.TryExchange = r.trials()
-	if strings.ContainsAny(c.WorkerID, "/\\?#") {
-		r.Wrong(envWorkerID, "invalid worker id %q: it must be valid in the name of a subscription", c.WorkerID)
-	}
-	switch {
-	case c.RabbitMQ.On() && (c.BusString != "" || c.BusNamespace != ""):
-		r.Problem("%s and a setting of Service Bus are both set", rabbitmq.EnvURL)
-	case c.RabbitMQ.On() && !message.ValidWorkerID(c.WorkerID):
-		r.Wrong(envWorkerID, "invalid worker id %q: use letters, digits, '-', '_' or '.', at most 43", c.WorkerID)
-	case c.RabbitMQ.On():
-	case (c.BusString == "") == (c.BusNamespace == ""):
-		r.Problem("set one of %s (a connection string), %s (such as name.servicebus.windows.net) and %s", envBusString, envBusNamespace, rabbitmq.EnvURL)
-	}
-	if v := c.BusNamespace; v != "" && !namespaceHost.MatchString(v) {
-		r.Wrong(envBusNamespace, "give the host name of the namespace, such as name.servicebus.windows.net, without sb:// and without a key")
-	}
-	if c.JobTimeout == 0 {
-		r.Wrong(envJobTimeout, "must be at least 1")
-	}
 	return c, r.Err()
 }
 
@@ -218,9 +150,6 @@ func (r reader) allowed(name string, check func(string) error) (items []string) 
 	}
 	return items
 }
-
-// namespaceHost is how the broker's host is written: with its domain, without a port.
-var namespaceHost = regexp.MustCompile(`^[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)+$`)
 
 // reader reads the forms of settings that only the worker has.
 type reader struct{ *env.Reader }
@@ -287,16 +216,4 @@ func (r reader) service(name, public string) service {
 		return service{URL: server, Scope: public + "/.default"}
 	}
 	return service{URL: server, Scope: server + "/.default"}
-}
-
-// health reads where probes are answered.
-func (r reader) health(name string) string {
-	address := r.Text(name)
-	if address == "" {
-		return ""
-	}
-	if err := health.CheckAddress(address); err != nil {
-		r.Wrong(name, "%v", err)
-	}
-	return address
 }

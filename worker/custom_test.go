@@ -21,6 +21,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
+	"github.com/matoolkit/matoolkit/worker/program"
 	"github.com/matoolkit/matoolkit/worker/verify"
 )
 
@@ -73,8 +74,8 @@ func TestWorkerWithACustomFunctionKeepsTheContract(t *testing.T) {
 	stopped := make(chan error, 1)
 	log := &testenv.Buffer{}
 	getenv := environment(map[string]string{
-		envWorkerID: "worker-01", envBusString: broker.ConnectionString(), envParallelism: "8", envIdle: "0",
-		envCustomDir: badges(t, badgeManifest), "HR_URL": "https://hr.example", "PATH": os.Getenv("PATH"),
+		program.EnvWorkerID: "worker-01", program.EnvBusString: broker.ConnectionString(), program.EnvParallelism: "8", program.EnvIdle: "0",
+		program.EnvCustomDir: badges(t, badgeManifest), "HR_URL": "https://hr.example", "PATH": os.Getenv("PATH"),
 	})
 	go func() { stopped <- run(workerCtx, getenv, log) }()
 
@@ -113,8 +114,8 @@ func TestStoppedWorkerLeavesNoFunctionBehind(t *testing.T) {
 	dir := functionsDir(t, "name: Get-Badge\ndescription: Tells of badges.\ncommand: [badge.sh]\n",
 		"#!/bin/sh\n[ -s pid ] || { echo $$ >pid; sleep 600; }\necho '{\"success\":true}'\n")
 	getenv := environment(map[string]string{
-		envWorkerID: "worker-01", envBusString: broker.ConnectionString(), envIdle: "0", envGrace: "0",
-		envCustomDir: dir, "PATH": os.Getenv("PATH"),
+		program.EnvWorkerID: "worker-01", program.EnvBusString: broker.ConnectionString(), program.EnvIdle: "0", program.EnvGrace: "0",
+		program.EnvCustomDir: dir, "PATH": os.Getenv("PATH"),
 	})
 	start := func() (stop func() error) {
 		workerCtx, cancel := context.WithCancel(ctx)
@@ -161,7 +162,7 @@ func TestStoppedWorkerLeavesNoFunctionBehind(t *testing.T) {
 func TestWorkerDoesNotStartWithAManifestThatIsWrong(t *testing.T) {
 	t.Parallel()
 	dir := badges(t, badgeManifest+"timeout: 11m\n")
-	err := run(t.Context(), environment(map[string]string{envCustomDir: dir, "HR_URL": "x"}), &testenv.Buffer{})
+	err := run(t.Context(), environment(map[string]string{program.EnvCustomDir: dir, "HR_URL": "x"}), &testenv.Buffer{})
 	if want := "custom functions, CUSTOM_FUNCTIONS_DIR:\nbadge.yaml:11:10: timeout is 11m0s; a job has at most 10m0s"; err == nil || err.Error() != want {
 		t.Fatalf("got %v", err)
 	}
@@ -172,12 +173,12 @@ func TestOwnVariablesAreNotGivenAway(t *testing.T) {
 	t.Parallel()
 	for _, name := range append(ownVariables, "APPLICATIONINSIGHTS_CONNECTION_STRING", "IDENTITY_HEADER", "app_secret") {
 		dir := badges(t, strings.Replace(badgeManifest, "HR_URL", name, 1))
-		err := run(t.Context(), environment(map[string]string{envCustomDir: dir}), &testenv.Buffer{})
+		err := run(t.Context(), environment(map[string]string{program.EnvCustomDir: dir}), &testenv.Buffer{})
 		if err == nil || !strings.Contains(err.Error(), "badge.yaml:9:15: "+name+" is reserved for the worker") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, name := range []string{envWorkerID, envBusString, envBusNamespace, envAppSecret, envAppID, envTenantID} {
+	for _, name := range []string{program.EnvWorkerID, program.EnvBusString, program.EnvBusNamespace, envAppSecret, envAppID, envTenantID} {
 		if err := run(t.Context(), func(string) string { return "" }, &testenv.Buffer{}); !strings.Contains(err.Error(), name) {
 			t.Errorf("%s is not the name of a variable", name)
 		}
@@ -189,14 +190,14 @@ func TestFunctionsCommandShowsCustomFunctions(t *testing.T) {
 	dir := badges(t, badgeManifest)
 	for note, out := range map[string][]byte{
 		"option":   execute(t, nil, "functions", "--custom-dir", dir),
-		"variable": execute(t, map[string]string{envCustomDir: dir}, "functions"),
+		"variable": execute(t, map[string]string{program.EnvCustomDir: dir}, "functions"),
 		"json":     execute(t, nil, "functions", "--custom-dir", dir, "--output", "json"),
 	} {
 		if !bytes.Contains(out, []byte("Get-Badge")) || !bytes.Contains(out, []byte("Badge.Read")) || !bytes.Contains(out, []byte("New-EntraUser")) {
 			t.Errorf("%s: got %s", note, out)
 		}
 	}
-	cmd := command(environment(nil))
+	cmd := command(environment(nil)).Cobra()
 	cmd.SetArgs([]string{"functions", "--custom-dir", t.TempDir()})
 	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), "no manifest (*.yaml) in") {
 		t.Errorf("an empty directory: %v", err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/health"
+	"github.com/matoolkit/matoolkit/worker/program"
 )
 
 // instruction is one of a Dockerfile, such as USER 65532:65532.
@@ -79,7 +80,7 @@ func TestImage(t *testing.T) {
 		t.Fatalf("variables %q", variables)
 	}
 	name, address, _ := strings.Cut(variables[0], "=")
-	if name != envHealth || health.CheckAddress(address) != nil || !strings.HasPrefix(address, "0.0.0.0:") || !strings.HasSuffix(address, ":"+of(image, "EXPOSE")[0]) {
+	if name != program.EnvHealth || health.CheckAddress(address) != nil || !strings.HasPrefix(address, "0.0.0.0:") || !strings.HasSuffix(address, ":"+of(image, "EXPOSE")[0]) {
 		t.Errorf("probes from outside are not answered at the port that is told: %s", variables[0])
 	}
 
@@ -89,7 +90,7 @@ func TestImage(t *testing.T) {
 		t.Fatalf("the health check is %q", of(image, "HEALTHCHECK"))
 	}
 	// No process listens here: the health command must exist and fail for that reason.
-	if err := refused(map[string]string{envHealth: "127.0.0.1:1"}, command[1:]...); err == nil || !strings.Contains(err.Error(), "refused") {
+	if err := refused(map[string]string{program.EnvHealth: "127.0.0.1:1"}, command[1:]...); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("the health check answers %v", err)
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/notify"
+	"github.com/matoolkit/matoolkit/worker/program"
 )
 
 // The worker as it runs on a laptop: signed in at the local identity provider,
@@ -57,10 +58,10 @@ func TestWorkerRunsAPersonsStepsInAnotherTenant(t *testing.T) {
 	go func() {
 		stopped <- run(workerCtx, func(name string) string {
 			return map[string]string{
-				envWorkerID: "worker-01", envBusString: broker.ConnectionString(),
+				program.EnvWorkerID: "worker-01", program.EnvBusString: broker.ConnectionString(),
 				envTenantID: entra.DefaultTenantID, envAppID: entra.DefaultWorkerClientID, envAppSecret: entra.DefaultWorkerSecret,
 				envAuthorityHost: directory.URL(), "EXTRA_CA_FILE": directory.CAFile(),
-				envGraphURL: target.URL(), envExchangeURL: target.URL(), envIdle: "0", envLogLevel: "debug", envHealth: "127.0.0.1:0", otlp.EnvEndpoint: "http://" + deaf.Addr().String(),
+				envGraphURL: target.URL(), envExchangeURL: target.URL(), program.EnvIdle: "0", program.EnvLogLevel: "debug", program.EnvHealth: "127.0.0.1:0", otlp.EnvEndpoint: "http://" + deaf.Addr().String(),
 			}[name]
 		}, log)
 	}()
@@ -75,7 +76,7 @@ func TestWorkerRunsAPersonsStepsInAnotherTenant(t *testing.T) {
 		t.Fatalf("New-ExchangeMailUser answered %s %+v", created.Result, created.Error)
 	}
 	for _, question := range [][]string{{"health"}, {"health", "--ready"}} {
-		if out := execute(t, map[string]string{envHealth: probesOf(t, log)}, question...); string(out) != "ok\n" {
+		if out := execute(t, map[string]string{program.EnvHealth: probesOf(t, log)}, question...); string(out) != "ok\n" {
 			t.Errorf("%v answers %q", question, out)
 		}
 	}
@@ -224,11 +225,11 @@ func TestRunRefusesWhatCannotBecomeRight(t *testing.T) {
 		changes map[string]string
 		want    string
 	}{
-		{"configuration", map[string]string{envWorkerID: ""}, "configuration: WORKER_ID is not set"},
+		{"configuration", map[string]string{program.EnvWorkerID: ""}, "configuration: WORKER_ID is not set"},
 		{"trust", map[string]string{"EXTRA_CA_FILE": filepath.Join("testdata", "none.pem")}, "EXTRA_CA_FILE: "},
-		{"custom functions", map[string]string{envCustomDir: filepath.Join("testdata", "none"), envTrial: "none"}, "custom functions, CUSTOM_FUNCTIONS_DIR:\n"},
+		{"custom functions", map[string]string{program.EnvCustomDir: filepath.Join("testdata", "none"), envTrial: "none"}, "custom functions, CUSTOM_FUNCTIONS_DIR:\n"},
 		{"tenant", map[string]string{envTenantID: "no tenant!"}, "target tenant credential: "},
-		{"bus", map[string]string{envBusString: "SharedAccessKey=busk3y"}, "service bus: ServiceBusConnection is not a connection string"},
+		{"bus", map[string]string{program.EnvBusString: "SharedAccessKey=busk3y"}, "service bus: ServiceBusConnection is not a connection string"},
 	} {
 		t.Run(tc.note, func(t *testing.T) {
 			t.Parallel()
@@ -249,8 +250,8 @@ func TestWorkerStartsBeforeTheBroker(t *testing.T) {
 	stopped := make(chan error, 1)
 	go func() {
 		stopped <- run(ctx, environment(map[string]string{
-			envBusString: "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=k;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true;",
-			envHealth:    "127.0.0.1:0",
+			program.EnvBusString: "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=k;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true;",
+			program.EnvHealth:    "127.0.0.1:0",
 		}), log)
 	}()
 	deadline := time.Now().Add(10 * time.Second)
@@ -261,8 +262,8 @@ func TestWorkerStartsBeforeTheBroker(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	probes := probesOf(t, log)
-	execute(t, map[string]string{envHealth: probes}, "health")
-	if err := refused(map[string]string{envHealth: probes}, "health", "--ready"); err == nil || !strings.Contains(err.Error(), "cannot read job controls") {
+	execute(t, map[string]string{program.EnvHealth: probes}, "health")
+	if err := refused(map[string]string{program.EnvHealth: probes}, "health", "--ready"); err == nil || !strings.Contains(err.Error(), "cannot read job controls") {
 		t.Errorf("without its broker the worker is ready: %v", err)
 	}
 	stop()
@@ -290,7 +291,7 @@ func TestWorkerSendsHeartbeats(t *testing.T) {
 			defer stop()
 			stopped := make(chan error, 1)
 			getenv := environment(map[string]string{
-				envWorkerID: "worker-01", envBusString: broker.ConnectionString(), envIdle: idle, envParallelism: "5", envNoOp: "1",
+				program.EnvWorkerID: "worker-01", program.EnvBusString: broker.ConnectionString(), program.EnvIdle: idle, program.EnvParallelism: "5", envNoOp: "1",
 			})
 			go func() { stopped <- run(workerCtx, getenv, &testenv.Buffer{}) }()
 
@@ -335,7 +336,7 @@ func TestWorkerSendsHeartbeats(t *testing.T) {
 
 func TestFunctionsCommand(t *testing.T) {
 	t.Parallel()
-	for _, format := range formats {
+	for _, format := range []string{"table", "json", "yaml", "csv"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
 			golden(t, "functions."+format, execute(t, nil, "functions", "--output", format))
@@ -355,7 +356,7 @@ func TestFunctionsCommandShowsTheNoOpOnlyWhereItIsOn(t *testing.T) {
 
 func TestFunctionsCommandRefusesAnUnknownFormat(t *testing.T) {
 	t.Parallel()
-	cmd := command(environment(nil))
+	cmd := command(environment(nil)).Cobra()
 	cmd.SetArgs([]string{"functions", "-o", "xml"})
 	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), `"xml": use table, json, yaml, csv`) {
 		t.Fatalf("got %v", err)
@@ -367,7 +368,7 @@ func TestHealthCommandTellsWhyNot(t *testing.T) {
 	for address, want := range map[string]string{
 		"": "HEALTH_ADDR is not set", ":8080": "HEALTH_ADDR: ", "127.0.0.1:1": "refused",
 	} {
-		if err := refused(map[string]string{envHealth: address}, "health"); err == nil || !strings.Contains(err.Error(), want) {
+		if err := refused(map[string]string{program.EnvHealth: address}, "health"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", address, err, want)
 		}
 	}
@@ -388,7 +389,7 @@ func probesOf(t *testing.T, log *testenv.Buffer) string {
 
 // refused is the error of a command.
 func refused(env map[string]string, args ...string) error {
-	cmd := command(func(name string) string { return env[name] })
+	cmd := command(func(name string) string { return env[name] }).Cobra()
 	cmd.SetOut(io.Discard)
 	cmd.SetArgs(args)
 	return cmd.Execute()
@@ -397,7 +398,7 @@ func refused(env map[string]string, args ...string) error {
 func execute(t *testing.T, env map[string]string, args ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	cmd := command(func(name string) string { return env[name] })
+	cmd := command(func(name string) string { return env[name] }).Cobra()
 	cmd.SetOut(&out)
 	cmd.SetArgs(args)
 	if err := cmd.Execute(); err != nil {

@@ -28,7 +28,6 @@ const (
 	envCertPassword = "CERT_PASSWORD_NAME"     // secret in the vault with the password of the PFX
 	envSecretName   = "APP_SECRET_NAME"        // secret in the vault with a client secret
 	envRefresh      = "SECRET_REFRESH_SECONDS" // how often the worker reads a new version from the vault, at least 60. Default: 3600
-	envIdentityID   = "AZURE_CLIENT_ID"        // client id of a user-assigned managed identity, for Key Vault and Service Bus
 	envTrial        = "TRIAL_SIGN_IN"          // APIs that the worker calls once at the start: `graph`, `exchange`, both with a comma, or `none`. Default: graph,exchange
 )
 
@@ -99,7 +98,7 @@ func openVault(c config, web *http.Client) (*signin.Vault, error) {
 	if c.Vault.URL == "" {
 		return nil, nil
 	}
-	identity, err := signin.ManagedIdentity(c.IdentityID)
+	identity, err := signin.ManagedIdentity(c.IdentityID, nil)
 	if err != nil {
 		return nil, err
 	}

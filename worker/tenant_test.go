@@ -32,6 +32,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/keyvault"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/local/tenant"
+	"github.com/matoolkit/matoolkit/worker/program"
 )
 
 // identities are the managed identities of this process, each served by the directory
@@ -146,11 +147,11 @@ func (c *cloud) revoke() (revoked int) {
 
 func (c *cloud) environment(changes map[string]string) func(string) string {
 	env := map[string]string{
-		envWorkerID: "worker-01", envBusString: c.broker.ConnectionString(),
-		envTenantID: entra.DefaultTenantID, envAppID: entra.DefaultWorkerClientID, envIdentityID: c.identity,
+		program.EnvWorkerID: "worker-01", program.EnvBusString: c.broker.ConnectionString(),
+		envTenantID: entra.DefaultTenantID, envAppID: entra.DefaultWorkerClientID, program.EnvIdentityID: c.identity,
 		envVaultURL: c.vault.URL(), envCertName: "worker",
 		envAuthorityHost: c.directory.URL(), "EXTRA_CA_FILE": c.directory.CAFile(),
-		envGraphURL: c.target.URL(), envExchangeURL: c.target.URL(), envIdle: "0",
+		envGraphURL: c.target.URL(), envExchangeURL: c.target.URL(), program.EnvIdle: "0",
 	}
 	maps.Copy(env, changes)
 	return func(name string) string { return env[name] }
@@ -302,7 +303,7 @@ func TestStartSaysWhatIsWrongWithTheSignIn(t *testing.T) {
 		"no such secret": {map[string]string{envSecretName: "none"}, nil, false, []string{
 			"target tenant credential: key vault https://", "none: not found in the vault",
 		}},
-		"no identity": {map[string]string{envIdentityID: uuid.NewString()}, nil, false, []string{
+		"no identity": {map[string]string{program.EnvIdentityID: uuid.NewString()}, nil, false, []string{
 			"target tenant credential: ", "no token for the managed identity", "AZURE_CLIENT_ID",
 		}},
 		"no name": {map[string]string{envSecretName: "a_b"}, nil, false, []string{"Azure sign-in: ", `invalid name "a_b" in Key Vault`}},
@@ -370,11 +371,11 @@ func TestServiceBusAsTheManagedIdentity(t *testing.T) {
 	c := newCloud(t, nil)
 	connect := func(context.Context, string) (net.Conn, error) { return c.broker.Dial() }
 	for identity, good := range map[string]bool{c.identity: true, uuid.NewString(): false} {
-		client := testenv.Must(busClient(config{BusNamespace: "ns.servicebus.windows.net", IdentityID: identity}, connect))(t)
+		client := testenv.Must(program.Dial(program.Settings{BusNamespace: "ns.servicebus.windows.net", IdentityID: identity}, connect))(t)
 		err := client.Send(ctx, "worker-results", bus.Message{ID: identity, Body: []byte("{}")})
 		if (err == nil) != good || err != nil && !errors.Is(err, bus.ErrUnavailable) {
 			t.Errorf("identity %s: %v", identity, err)
 		}
-		closeClient(client)
+		program.Hangup(client)
 	}
 }

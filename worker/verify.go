@@ -19,6 +19,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/notify"
 	"github.com/matoolkit/matoolkit/worker/permission"
+	"github.com/matoolkit/matoolkit/worker/program"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
@@ -75,7 +76,7 @@ func verifyPermissions(ctx context.Context, getenv func(string) string, names []
 	}
 	extra, err := customFunctions(c, getenv, tenant)
 	if err != nil {
-		return nil, fmt.Errorf("custom functions, %s:\n%w", envCustomDir, err)
+		return nil, fmt.Errorf("custom functions, %s:\n%w", program.EnvCustomDir, err)
 	}
 	all, err := offered(notify.Config{Graph: g}, x, c.NoOp, extra.Functions()...)
 	if err != nil {

@@ -16,7 +16,7 @@ func verified(t *testing.T, c *cloud, functions ...string) (string, error) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	root := command(c.environment(map[string]string{envCertName: "", envSecretName: "text"}))
+	root := command(c.environment(map[string]string{envCertName: "", envSecretName: "text"})).Cobra()
 	root.SetOut(&out)
 	root.SetErr(&out)
 	root.SetArgs(append([]string{"verify"}, functions...))

@@ -34,7 +34,12 @@ func readSettings(root string) (any, error) {
 			return nil, err
 		}
 	}
+	every, err := readVariables(root, "worker/program")
+	if err != nil {
+		return nil, err
+	}
 	page.Handler = append(page.Handler, shared...)
+	page.Worker = append(every, page.Worker...)
 	page.Worker = append(page.Worker, shared...)
 	page.Commands = settings.Definitions
 	for _, dir := range []string{"internal/cli/settings", "internal/cli/login", "internal/cli/render"} {

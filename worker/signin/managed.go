@@ -2,6 +2,7 @@ package signin
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -11,8 +12,11 @@ import (
 // ManagedIdentity is the worker's identity in Azure, for Key Vault and Service Bus: the
 // user-assigned one with this client id, or the system-assigned one for "". It is found
 // by the variables that the platform sets (IDENTITY_ENDPOINT, IDENTITY_HEADER).
-func ManagedIdentity(clientID string) (azcore.TokenCredential, error) {
+func ManagedIdentity(clientID string, web *http.Client) (azcore.TokenCredential, error) {
 	options := &azidentity.ManagedIdentityCredentialOptions{}
+	if web != nil {
+		options.Transport = web
+	}
 	if clientID != "" {
 		options.ID = azidentity.ClientID(clientID)
 	}

@@ -175,7 +175,7 @@ var once = policy.RetryOptions{MaxRetries: -1}
 
 func (w *world) vaultConfig(t *testing.T) signin.VaultConfig {
 	t.Helper()
-	identity := testenv.Must(signin.ManagedIdentity(w.identity))(t)
+	identity := testenv.Must(signin.ManagedIdentity(w.identity, nil))(t)
 	return signin.VaultConfig{URL: w.vault.URL(), Identity: identity, HTTP: w.directory.HTTPClient(), Retry: once}
 }
 

@@ -38,7 +38,7 @@ func TestWhatKeyVaultDoesNotGiveIsExplained(t *testing.T) {
 		"a client secret": {func(*testing.T, *world) {}, certificate, "neither PEM nor a PFX in base64"},
 		"no identity": {func(*testing.T, *world) {}, func(c *signin.VaultConfig) {
 			secret(c)
-			other, err := signin.ManagedIdentity(uuid.NewString())
+			other, err := signin.ManagedIdentity(uuid.NewString(), nil)
 			if err != nil {
 				panic(err)
 			}

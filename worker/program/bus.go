@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"context"
@@ -14,12 +14,12 @@ import (
 	"github.com/matoolkit/matoolkit/worker/signin"
 )
 
-// connector opens the connection to a namespace; nil means TLS on the AMQP port.
-type connector func(ctx context.Context, host string) (net.Conn, error)
+// Connector opens the connection to a namespace; nil means TLS on the AMQP port.
+type Connector func(ctx context.Context, host string) (net.Conn, error)
 
-// busClient reaches the broker: RabbitMQ where there is its URL, and else Service Bus, by its key
+// Dial reaches the broker: RabbitMQ where there is its URL, and else Service Bus, by its key
 // where there is a connection string, and else as the managed identity.
-func busClient(c config, connect connector) (bus.Client, error) {
+func Dial(c Settings, connect Connector) (bus.Client, error) {
 	if c.RabbitMQ.On() {
 		roots, err := tlsroots.Roots(c.CAFile)
 		if err != nil {
@@ -34,11 +34,11 @@ func busClient(c config, connect connector) (bus.Client, error) {
 	if c.BusString != "" {
 		client, err := servicebus.Dial(to)
 		if err != nil {
-			return nil, fmt.Errorf("%s is not a connection string of a namespace: %w", envBusString, err)
+			return nil, fmt.Errorf("%s is not a connection string of a namespace: %w", EnvBusString, err)
 		}
 		return client, nil
 	}
-	identity, err := signin.ManagedIdentity(c.IdentityID)
+	identity, err := signin.ManagedIdentity(c.IdentityID, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,8 @@ func busClient(c config, connect connector) (bus.Client, error) {
 	return servicebus.Dial(to)
 }
 
-func closeClient(client bus.Client) {
+// Hangup closes the connection to the broker.
+func Hangup(client bus.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	_ = client.Close(ctx) // the process ends; the broker notices either way

@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"encoding/csv"
@@ -13,25 +13,21 @@ import (
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
 
-	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/custom"
-	"github.com/matoolkit/matoolkit/worker/exchange"
-	"github.com/matoolkit/matoolkit/worker/graph"
-	"github.com/matoolkit/matoolkit/worker/notify"
 )
 
 // functionsCommand lists the catalogue. It needs no configuration: the list
 // does not depend on the tenant. It only reads the manifests of custom functions,
 // so that they can be checked where they cannot run.
-func functionsCommand(getenv func(string) string) *cobra.Command {
+func functionsCommand(c Command) *cobra.Command {
 	var output, dir string
 	cmd := &cobra.Command{
 		Use:   "functions",
 		Short: "List the functions of this worker",
-		Example: `  worker functions
-  worker functions --output csv > functions.csv
-  worker functions --custom-dir ./functions --output yaml`,
+		Example: "  " + c.Name + ` functions
+  ` + c.Name + ` functions --output csv > functions.csv
+  ` + c.Name + ` functions --custom-dir ./functions --output yaml`,
 		Args: cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error {
 			if !slices.Contains(formats, output) {
@@ -43,24 +39,19 @@ func functionsCommand(getenv func(string) string) *cobra.Command {
 			extra := &custom.Set{}
 			if dir != "" {
 				var err error
-				if extra, err = custom.Load(custom.Config{Dir: dir, Own: ownVariables}); err != nil {
+				if extra, err = custom.Load(custom.Config{Dir: dir, Own: c.Own}); err != nil {
 					return err
 				}
 			}
-			settings := env.New(getenv)
-			noOp := settings.Switch(envNoOp)
-			if err := settings.Err(); err != nil {
-				return err
-			}
-			c, err := offered(notify.Config{Graph: &graph.Client{}}, &exchange.Client{}, noOp, extra.Functions()...)
+			offered, err := c.Declared(extra.Functions())
 			if err != nil {
 				return err
 			}
-			return printFunctions(cmd.OutOrStdout(), output, c.Functions())
+			return printFunctions(cmd.OutOrStdout(), output, offered.Functions())
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "output format: "+strings.Join(formats, ", "))
-	cmd.Flags().StringVar(&dir, "custom-dir", getenv(envCustomDir), "directory of custom functions")
+	cmd.Flags().StringVar(&dir, "custom-dir", c.Getenv(EnvCustomDir), "directory of custom functions")
 	return cmd
 }
 

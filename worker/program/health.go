@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"context"
@@ -21,12 +21,12 @@ func healthCommand(getenv func(string) string) *cobra.Command {
 			"if so; otherwise the command prints the reason.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			address := getenv(envHealth)
+			address := getenv(EnvHealth)
 			if address == "" {
-				return fmt.Errorf("%s is not set: the worker has no health endpoint", envHealth)
+				return fmt.Errorf("%s is not set: the worker has no health endpoint", EnvHealth)
 			}
 			if err := health.CheckAddress(address); err != nil {
-				return fmt.Errorf("%s: %w", envHealth, err)
+				return fmt.Errorf("%s: %w", EnvHealth, err)
 			}
 			path := health.Live
 			if ready {
