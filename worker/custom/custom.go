@@ -32,9 +32,11 @@ type Config struct {
 	Getenv func(name string) string
 	// Own are the worker's own variables, which no function is given.
 	Own []string
-	// Tokens gives a function tokens of the target tenant. Nil means that the worker has none.
+	// Tokens gives a function tokens. Nil means that the worker has none.
 	Tokens func(ctx context.Context, api string) (Token, error)
-	// TenantID is the target tenant of the tokens.
+	// APIs are those that Tokens has tokens for; nil means Graph and Exchange.
+	APIs []string
+	// TenantID is the target tenant of the tokens; empty for those of the worker's own identity.
 	TenantID string
 	// MaxTimeout is the longest time limit that a function may have; 0 means any.
 	MaxTimeout time.Duration
@@ -50,6 +52,7 @@ type Token struct {
 const (
 	Graph    = "graph"
 	Exchange = "exchange"
+	Storage  = "storage" // Blob Storage, as the worker's own identity
 )
 
 // Set is the functions of one directory. It is safe for concurrent use.

@@ -218,12 +218,19 @@ func (m *manifest) variables(list *yaml.Node, config Config) {
 
 // apis reads the APIs that the function gets tokens for.
 func (m *manifest) apis(list *yaml.Node, config Config) {
+	offered := config.APIs
+	if offered == nil {
+		offered = []string{Graph, Exchange}
+	}
+	if config.Getenv == nil { // only declared: by any worker
+		offered = []string{Graph, Exchange, Storage}
+	}
 	for _, n := range m.list(list) {
 		name := m.text(n)
 		switch {
 		case name == "":
-		case name != Graph && name != Exchange:
-			m.fault(n, "unknown API %q: use %s or %s", name, Graph, Exchange)
+		case !slices.Contains(offered, name):
+			m.fault(n, "unknown API %q: use %s", name, strings.Join(offered, " or "))
 		case slices.Contains(m.tokens, name):
 			m.fault(n, "%s is given twice", name)
 		case config.Getenv != nil && config.Tokens == nil:

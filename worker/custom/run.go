@@ -73,10 +73,10 @@ type input struct {
 	Tenant     *inputTenant   `json:"tenant,omitempty"` // with tokens only
 }
 
-// inputTenant is the target tenant with tokens for its APIs. Only standard input has them: a process shows its
+// inputTenant is the target tenant with tokens for its APIs. Tokens of the worker's own identity come without an id. Only standard input has them: a process shows its
 // environment and its arguments to others.
 type inputTenant struct {
-	ID     string                `json:"id"`
+	ID     string                `json:"id,omitempty"`
 	Tokens map[string]inputToken `json:"tokens"`
 }
 

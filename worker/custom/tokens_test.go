@@ -122,3 +122,24 @@ func TestManifestsWithOtherTokensAreRefused(t *testing.T) {
 		t.Errorf("for its description only: %v", err)
 	}
 }
+
+// A worker offers the tokens that it has. Where manifests are only described, they may be of any worker.
+func TestAFunctionGetsATokenOfTheWorkersOwnIdentity(t *testing.T) {
+	t.Parallel()
+	d := newDirectory(t)
+	d.script(t, "tokens: [storage]\n", `grep -q '"tenant":{"tokens":{"storage":{"token":"token-of-storage",' && echo '{"success":true}'`)
+	of := func(_ context.Context, api string) (custom.Token, error) {
+		return custom.Token{Value: "token-of-" + api}, nil
+	}
+	set := testenv.Must(custom.Load(custom.Config{Dir: d.path, Getenv: environment(), Tokens: of, APIs: []string{custom.Storage}}))(t)
+	defer func() { _ = set.Close(t.Context()) }()
+	if got, failure := callWith(t, t.Context(), testenv.Must(catalog.New(set.Functions()...))(t), `{}`); failure != nil || got != "true" {
+		t.Errorf("got %v, %v", got, failure)
+	}
+	if _, err := custom.Load(custom.Config{Dir: d.path}); err != nil {
+		t.Errorf("described: %v", err)
+	}
+	if _, err := custom.Load(custom.Config{Dir: d.path, Getenv: environment(), Tokens: bothTokens}); err == nil || !strings.Contains(err.Error(), `unknown API "storage": use graph or exchange`) {
+		t.Errorf("a worker of a tenant: %v", err)
+	}
+}

@@ -15,10 +15,12 @@ import (
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
-// APIs of the tenant.
+// APIs of the tenant, and of other workers than that of a tenant.
 const (
 	Graph    = "graph"
 	Exchange = "exchange"
+	GitHub   = "github"
+	Storage  = "storage"
 )
 
 // Client is base with each of its requests recorded as a call to an API, where anything is sent. A
@@ -115,7 +117,7 @@ func init() {
 		directory directoryObjects deletedItems invitations domains organization applications servicePrincipals manager
 		sendMail revokeSignInSessions assignLicense checkMemberGroups checkMemberObjects getMemberGroups getByIds restore authentication methods
 		convertExternalToInternalMemberUser subscribedSkus microsoft.graph.user microsoft.graph.group $ref $value $count $batch
-		teams identity conditionalAccess policies drive solutions sharePoint migrations crossTenantMigrationJobs validate migrate temporaryAccessPassMethods emailMethods fido2Methods
+		teams identity conditionalAccess policies drive solutions sharePoint migrations crossTenantMigrationJobs repos contents validate migrate temporaryAccessPassMethods emailMethods fido2Methods
 		microsoftAuthenticatorMethods phoneMethods platformCredentialMethods softwareOathMethods windowsHelloForBusinessMethods crossOrganizationMigrationTasks cancel getBySourceUserPrincipalName(sourcePrincipalName=@source)
 		getBySourceSiteUrl(sourceSiteUrl=@source) getBySourceGroupMailNickname(sourceGroupMailNickname=@source)`) {
 		words[word] = true
