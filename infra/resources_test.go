@@ -45,6 +45,11 @@ var variants = map[string][]map[string]any{
 		{"certificatePassphraseName": "password", "alertFrom": "a@example.com", "alertTo": "b@example.com", "mailFrom": "c@example.com", "mailDomains": "example.com", "webhookVaultSettings": map[string]any{"TEAMS_URL": "teams-url"}, "cpu": "2", "maxReplicas": int64(3)},
 	},
 	templates.Scaler: {nil, {"subnetName": "snet-containers", "subnetRoleId": ownRole, "alertsEnabled": false}},
+	templates.ContextBundle: {
+		nil,
+		{"workerImage": "", "privateNetwork": false},
+		{"githubTokenSecretName": "", "otlpEndpoint": "http://collector:4318", "scaleRoleId": templates.ID, "syncMaxReplicas": int64(1)},
+	},
 }
 
 // TestResourcesFitTheirTypes compares all resources with Azure's schemas. It also shows that

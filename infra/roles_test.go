@@ -23,6 +23,7 @@ var roleNames = map[string]string{
 	"b86a8fe4-44ce-4948-aee5-eccb2c155cd7": "Key Vault Secrets Officer",
 	"4633458b-17de-408a-b874-0445c86b69e6": "Key Vault Secrets User",
 	"3913510d-42f4-4e42-8a64-420c390055eb": "Monitoring Metrics Publisher",
+	"ba92f5b4-2d11-453d-a403-e96b0029c9fe": "Storage Blob Data Contributor",
 	"b7e6dc6d-f1e8-4753-8033-0f276bb0955b": "Storage Blob Data Owner",
 	"0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3": "Storage Table Data Contributor",
 	"5d977122-f97e-4b4d-a52f-6b43003ddb4d": "Azure Container Instances Contributor Role",

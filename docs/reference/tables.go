@@ -156,7 +156,7 @@ type stage struct {
 
 func readParameters(root string) (any, error) {
 	var stages []stage
-	for _, file := range []string{"infra/main.bicep", "infra/shared/deploy.bicep", "infra/automation/functions/deploy.bicep", "infra/automation/worker/deploy.bicep", "infra/automation/scaler/deploy.bicep"} {
+	for _, file := range []string{"infra/main.bicep", "infra/shared/deploy.bicep", "infra/automation/functions/deploy.bicep", "infra/automation/worker/deploy.bicep", "infra/automation/scaler/deploy.bicep", "infra/automation/context-bundle/deploy.bicep"} {
 		source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
 		if err != nil {
 			return nil, err

@@ -14,7 +14,7 @@ esac
 file= # "az bicep" takes the template as an option
 [ "$1" != az ] || file=--file
 failed=
-for template in main shared/deploy automation/functions/deploy automation/worker/deploy automation/scaler/deploy; do
+for template in main shared/deploy automation/functions/deploy automation/worker/deploy automation/scaler/deploy automation/context-bundle/deploy; do
   template=$(dirname "$0")/../$template.bicep
   echo "== $template"
   reported=$("$@" lint $file "$template" 2>&1 && "$@" build $file "$template" --stdout 2>&1 >/dev/null) || failed=1

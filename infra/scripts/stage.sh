@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Usage: stage.sh what-if|create shared|functions|worker|scaler [PARAMETER=VALUE...] [OPTION...]
+# Usage: stage.sh what-if|create shared|functions|worker|scaler|context-bundle [PARAMETER=VALUE...] [OPTION...]
 #
 # Shows what a deployment of a stage would change, or deploys the stage, with the stage's
 # deploy.parameters.$ENVIRONMENT.json. OPTION is one of "az deployment group". The variables
@@ -22,7 +22,7 @@ worker)
   folder=automation/worker deployment=$WORKER_ID
   set -- workerId="$WORKER_ID" targetTenantId="$TARGET_TENANT_ID" appId="$WORKER_APP_ID" "$@"
   ;;
-scaler) folder=automation/scaler deployment=scaler ;;
+scaler | context-bundle) folder=automation/$stage deployment=$stage ;;
 *) usage ;;
 esac
 set -- --parameters name="$NAME" "$@"

@@ -21,6 +21,8 @@ const (
 	Functions = "infra/automation/functions/deploy.bicep"
 	Worker    = "infra/automation/worker/deploy.bicep"
 	Scaler    = "infra/automation/scaler/deploy.bicep"
+
+	ContextBundle = "infra/automation/context-bundle/deploy.bicep"
 )
 
 // Stages are those that are deployed one after the other. The container scaler's is optional.
@@ -36,6 +38,8 @@ var parameters = map[string]map[string]any{
 	Functions: {"environmentName": "prod", "privateNetwork": true, "entraClientId": ID, "alertEmails": []any{"a@example.com"}},
 	Worker:    {"environmentName": "prod", "targetTenantId": ID, "appId": ID, "workerImage": "image"},
 	Scaler:    {"environmentName": "prod", "topicName": "validations"},
+
+	ContextBundle: {"environmentName": "prod", "privateNetwork": true, "workerImage": "image", "githubTokenSecretName": "github-token"},
 }
 
 // Root returns the root of the repository: the directory of go.mod.
