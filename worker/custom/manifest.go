@@ -16,6 +16,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/matoolkit/matoolkit/internal/signature"
+	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
@@ -188,7 +189,7 @@ func (m *manifest) result(list *yaml.Node) []catalog.Field {
 }
 
 // always are the variables that every function has when the worker has them.
-var always = []string{"PATH", "HOME", "TZ", "LANG"}
+var always = []string{"PATH", "HOME", "TZ", "LANG", tlsroots.EnvCAFile}
 
 // identities begin the names of the variables by which the platform hands out
 // tokens of the worker's identity, and by which others sign in at Azure.

@@ -105,7 +105,7 @@ func Read[T any](ctx context.Context, store artifact.Store, key artifact.Key) (v
 	case errors.Is(err, artifact.ErrNotFound):
 		return value, p, err
 	case err != nil:
-		return value, p, storeFailure(err)
+		return value, p, StoreFailure(err)
 	}
 	if err := json.Unmarshal(a.Content, &value); err != nil {
 		return value, p, &catalog.Failure{Type: catalog.FailureConflict, Message: fmt.Sprintf("the artifact %s is not of this worker: delete it", key)}
@@ -127,13 +127,13 @@ func Write(ctx context.Context, store artifact.Store, p artifact.Properties, val
 	case errors.As(err, &conflict):
 		return conflict.Stored, nil
 	case err != nil:
-		return stored, storeFailure(err)
+		return stored, StoreFailure(err)
 	}
 	return stored, nil
 }
 
-// storeFailure is the failure of a function whose artifacts cannot be read or written.
-func storeFailure(err error) error {
+// StoreFailure is the failure of a function whose artifacts cannot be read or written.
+func StoreFailure(err error) error {
 	f := &catalog.Failure{Type: catalog.FailureUnreachable, Message: err.Error(), Attempts: 1}
 	switch {
 	case errors.Is(err, artifact.ErrRefused):

@@ -99,7 +99,7 @@ func (m merger) items(ctx context.Context, reference string) ([]Item, error) {
 	case errors.Is(err, artifact.ErrNotFound):
 		return nil, invalid("there is no artifact %s", key)
 	case err != nil:
-		return nil, storeFailure(err)
+		return nil, StoreFailure(err)
 	case a.ContentType != outputsType:
 		return nil, invalid("the artifact %s is %s, not %s", key, a.ContentType, outputsType)
 	}

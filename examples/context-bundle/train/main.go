@@ -122,7 +122,7 @@ func trainBundle(ctx context.Context, store artifact.Store, owner, reference, fi
 	case err == nil:
 		return skipped(key.String(), "the model of this bundle exists")
 	case !errors.Is(err, artifact.ErrNotFound):
-		return trained{}, err
+		return trained{}, bundle.StoreFailure(err)
 	}
 	b, properties, err := bundle.Read[bundle.Bundle](ctx, store, bundle.Key(owner))
 	documented := b.Documented()
