@@ -381,3 +381,23 @@ func TestTheLatestResultIsThatOfTheNewestBatchWithOne(t *testing.T) {
 		t.Error("the latest result is that of a merge that failed")
 	}
 }
+
+// The owner of the request is a variable of each step. Items cannot change it.
+func TestStepsKnowTheOwnerOfTheRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(strings.NewReplacer(`Sha: "{{Sha}}"`, `Owner: "{{_batch_owner}}"`, `Batch: "{{_batch_id}}"`, `Owner: "{{_batch_owner}}"`).Replace(bundle))
+	items := repositories(2, "a")
+	items[0]["_batch_owner"] = json.RawMessage(`"hubot"`)
+	w.request(api.PipelineRequest{Owner: "octo/../x", Items: items})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.jobs) != 3 {
+		t.Errorf("%d jobs", len(w.jobs))
+	}
+	for _, j := range w.jobs {
+		if !strings.Contains(string(j.Parameters), `"Owner":"octo/../x"`) {
+			t.Errorf("%s has %s", j.FunctionName, j.Parameters)
+		}
+	}
+}

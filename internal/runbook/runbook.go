@@ -45,6 +45,7 @@ const MaxRetryWait = 24 * time.Hour
 const (
 	VariableBatchID        = "_batch_id"
 	VariableBatchStartTime = "_batch_start_time"
+	VariableBatchOwner     = "_batch_owner"
 )
 
 // Special variables of a phase's on_complete steps, known nowhere else: how many

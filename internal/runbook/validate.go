@@ -222,14 +222,14 @@ func (v *validator) inTurn() []draftPhase {
 }
 
 var (
-	batchVariables = []string{VariableBatchID, VariableBatchStartTime}
+	batchVariables = []string{VariableBatchID, VariableBatchStartTime, VariableBatchOwner}
 	phaseVariables = []string{VariablePhaseMembers, VariablePhaseSucceeded, VariablePhaseFailed, VariablePhaseCancelled, VariableOutputs}
 )
 
-const completeVariables = "{{" + VariableBatchID + "}}, {{" + VariableBatchStartTime + "}}, {{" + VariablePhaseMembers + "}}, {{" +
+const completeVariables = "{{" + VariableBatchID + "}}, {{" + VariableBatchStartTime + "}}, {{" + VariableBatchOwner + "}}, {{" + VariablePhaseMembers + "}}, {{" +
 	VariablePhaseSucceeded + "}}, {{" + VariablePhaseFailed + "}}, {{" + VariablePhaseCancelled + "}} and {{" + VariableOutputs + "}}"
 
-const specialVariables = "{{" + VariableBatchID + "}} and {{" + VariableBatchStartTime + "}}"
+const specialVariables = "{{" + VariableBatchID + "}}, {{" + VariableBatchStartTime + "}} and {{" + VariableBatchOwner + "}}"
 
 // special tells whether a variable has a reserved name, and reports one that is
 // unknown or not known there. Those of a phase are known to on_complete only.

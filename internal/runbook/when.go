@@ -105,7 +105,7 @@ func (v *validator) typeOf(name string) condition.Type {
 	_, output := v.outputs[name]
 	_, batchOutput := v.batchOutputs[name]
 	switch {
-	case name == VariableBatchStartTime:
+	case name == VariableBatchStartTime, name == VariableBatchOwner:
 		return condition.Text
 	case strings.HasPrefix(name, "_"):
 		return condition.Number
