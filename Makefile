@@ -28,7 +28,7 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI_VERSION = 2.15.0
 GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
 
-.PHONY: help build console console-client console-packages console-vendor console-screenshots stage clean demo demo-tenant-to-tenant demo-scaler demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-postgres test-rabbitmq test-browser test-console lint-api soak soak-storm soak-move soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
+.PHONY: help build console console-client console-packages console-vendor console-screenshots stage clean demo demo-tenant-to-tenant demo-scaler demo-pipeline demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-postgres test-rabbitmq test-browser test-console lint-api soak soak-storm soak-move soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,13 @@ demo-tenant-to-tenant: demo-programs ## move people between two tenants on this 
 demo-scaler: demo-programs ## run the container scaler on this machine and check the result
 	$(BUILD) -o bin/ ./examples/container-per-message
 	@bin/matoolkit local demo-scaler
+
+# The training program is a command function: it is beside its manifest.
+demo-pipeline: demo-programs ## request bundles of repositories on this machine and check the results
+	$(BUILD) -o bin/context-worker ./examples/context-bundle/worker
+	@mkdir -p bin/context-functions && chmod 755 bin/context-functions && cp examples/context-bundle/functions/*.yaml bin/context-functions/
+	$(BUILD) -o bin/context-functions/train ./examples/context-bundle/train
+	@bin/matoolkit local demo-pipeline
 
 demo-programs:
 	@echo 'Downloading the modules of the programs, the first time about 110 MB'

@@ -79,6 +79,52 @@ func demoOf(cmd *cobra.Command, name, example string, run func(context.Context, 
 	return cmd
 }
 
+func demoPipelineCommand() *cobra.Command {
+	c, functions := demo.Config{}, ""
+	cmd := &cobra.Command{
+		Use:   "demo-pipeline",
+		Short: "Run requests for bundles of repositories on this machine and check the results",
+		Long: `Starts the local system with GitHub and three workers, publishes a runbook that requests start, and
+requests a bundle of ten repositories: for the first time, unchanged, with two changed repositories,
+forced, with repositories that fail, and for an owner that cannot be. A model is trained behind each new bundle. The exit status is
+0 only if the results are as expected. At the end it prints the command that opens the operations
+console on the result.`,
+		Example: `  make demo-pipeline       builds the programs first
+  bin/matoolkit local demo-pipeline`,
+		Args: command.Needs(),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			if c.Matoolkit, err = os.Executable(); err != nil {
+				return err
+			}
+			if c.Worker == "" {
+				c.Worker = filepath.Join(filepath.Dir(c.Matoolkit), executable("context-worker"))
+			}
+			if functions == "" {
+				functions = filepath.Join(filepath.Dir(c.Matoolkit), "context-functions")
+			}
+			if functions, err = filepath.Abs(functions); err != nil {
+				return err
+			}
+			for _, needed := range []string{c.Worker, filepath.Join(functions, "train-semantic-model.yaml"), filepath.Join(c.App, "host.json"), filepath.Join(c.Example, "runbook.yaml")} {
+				if _, err := os.Stat(needed); err != nil {
+					return fmt.Errorf("%w; run \"make demo-pipeline\" in the root of the repository, which builds the programs first", err)
+				}
+			}
+			c.Console = command.OSEnvironment()
+			c.Open = "bin/matoolkit local up --data-dir " + word(c.Data) + " --open"
+			return demo.RunPipeline(ctx, c, functions)
+		},
+	}
+	cmd.Flags().StringVar(&c.App, "app", "dist", "directory of the built Functions app")
+	cmd.Flags().StringVar(&c.Data, "data-dir", filepath.Join(".data", "demo-pipeline"), "directory of the state; that of an earlier demo is replaced")
+	cmd.Flags().StringVar(&c.Worker, "worker", "", "the worker program (default: context-worker beside this program)")
+	cmd.Flags().StringVar(&functions, "functions", "", "directory of the command function (default: context-functions beside this program)")
+	cmd.Flags().StringVar(&c.Example, "example", filepath.Join("examples", "context-bundle"), "directory of the example")
+	return cmd
+}
+
 func demoScalerCommand() *cobra.Command {
 	c := demo.ScalerConfig{}
 	cmd := &cobra.Command{

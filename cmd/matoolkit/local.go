@@ -12,7 +12,7 @@ import (
 // localCommand runs the whole system on this machine.
 func localCommand() *cobra.Command {
 	c := command.Group("local", "Run Azure and a Microsoft 365 tenant on this machine",
-		command.Verbatim(upCommand()), command.Verbatim(envCommand()), clockCommand(), tickCommand(), command.Verbatim(demoCommand()), command.Verbatim(demoMoveCommand()), command.Verbatim(demoScalerCommand()), command.Shows(benchCommand()))
+		command.Verbatim(upCommand()), command.Verbatim(envCommand()), clockCommand(), tickCommand(), command.Verbatim(demoCommand()), command.Verbatim(demoMoveCommand()), command.Verbatim(demoScalerCommand()), command.Verbatim(demoPipelineCommand()), command.Shows(benchCommand()))
 	c.Long = `Runs everything that matoolkit needs on this machine, on loopback only: Service Bus, Cosmos
 DB, Blob Storage, the Functions host with the real handler, Entra ID, and a tenant with Graph
 and Exchange.

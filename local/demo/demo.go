@@ -99,6 +99,7 @@ type demo struct {
 	processes []*system.Process
 	build     *system.Process // builds the worker; nil if it is built
 	tenants   []string        // names; none: one tenant without a name
+	more      []string        // further options of "local up"
 	batch     int
 }
 
@@ -146,7 +147,7 @@ func (d *demo) start(ctx context.Context) (err error) {
 	if len(d.tenants) > 0 {
 		args = append(args, "--tenants", strings.Join(d.tenants, ","))
 	}
-	up, err := d.spawn("system", nil, d.Matoolkit, args...)
+	up, err := d.spawn("system", nil, d.Matoolkit, append(args, d.more...)...)
 	if err != nil {
 		return err
 	}
@@ -160,7 +161,10 @@ func (d *demo) start(ctx context.Context) (err error) {
 		{"Functions host", d.endpoints.CLI["MATOOLKIT_API_URL"]},
 		{"Entra ID", d.endpoints.CLI["MATOOLKIT_AUTHORITY"]},
 	}
-	if len(d.tenants) == 0 {
+	switch {
+	case a.GitHub != "":
+		lines = append(lines, [2]string{"Blob Storage", "https://" + a.Blob}, [2]string{"GitHub", "http://" + a.GitHub})
+	case len(d.tenants) == 0:
 		lines = append(lines, [2]string{"Microsoft 365 tenant", d.endpoints.TenantURL})
 	}
 	for _, name := range d.tenants {
@@ -172,17 +176,26 @@ func (d *demo) start(ctx context.Context) (err error) {
 	return nil
 }
 
+// awaitBuild returns when the build of the worker, if there is one, has succeeded.
+func (d *demo) awaitBuild(ctx context.Context) error {
+	if d.build == nil {
+		return nil
+	}
+	select {
+	case <-d.build.Done():
+	default:
+		fmt.Fprintln(d.out, "Compiling the worker. The first time takes minutes, because the Microsoft Graph SDK is large.")
+	}
+	if err := d.build.Wait(ctx); err != nil {
+		return fmt.Errorf("%s: %w", d.build.Name, err)
+	}
+	return nil
+}
+
 // startWorker starts the worker of each tenant when its build has succeeded.
 func (d *demo) startWorker(ctx context.Context) error {
-	if d.build != nil {
-		select {
-		case <-d.build.Done():
-		default:
-			fmt.Fprintln(d.out, "Compiling the worker. The first time takes minutes, because the Microsoft Graph SDK is large.")
-		}
-		if err := d.build.Wait(ctx); err != nil {
-			return fmt.Errorf("%s: %w", d.build.Name, err)
-		}
+	if err := d.awaitBuild(ctx); err != nil {
+		return err
 	}
 	envs := map[string]map[string]string{"worker": d.endpoints.Worker}
 	if len(d.tenants) > 0 {

@@ -1,0 +1,59 @@
+package e2e_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// bundlePrograms builds the worker of the context bundle, and the folder of its command function.
+func bundlePrograms(t *testing.T) (worker, functions string) {
+	t.Helper()
+	dir := t.TempDir()
+	worker, functions = filepath.Join(dir, "context-worker"), filepath.Join(dir, "functions")
+	for name, folder := range map[string]string{worker: "worker", filepath.Join(functions, "train"): "train"} {
+		build := exec.Command("go", "build", "-trimpath", "-o", name, "./examples/context-bundle/"+folder)
+		build.Dir = root
+		build.Env = append(build.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	manifest, err := os.ReadFile(filepath.Join(root, "examples", "context-bundle", "functions", "train-semantic-model.yaml"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(functions, "train-semantic-model.yaml"), manifest, 0o644)
+	}
+	if err == nil {
+		err = os.Chmod(functions, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return worker, functions
+}
+
+// TestContextBundle runs the demo of requests: the real handler, GitHub, Blob Storage, and three real workers. The demo
+// itself compares each result, and which repositories GitHub was asked for.
+func TestContextBundle(t *testing.T) {
+	t.Parallel()
+	worker, functions := bundlePrograms(t)
+	out, err := exec.CommandContext(t.Context(), program("matoolkit"), "local", "demo-pipeline", "--app", dist, "--data-dir", filepath.Join(t.TempDir(), "demo"),
+		"--worker", worker, "--functions", functions, "--example", filepath.Join(root, "examples", "context-bundle")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{
+		"10 of 10 items succeeded", "GitHub was asked for 10 repositories", "Its model is model/octo/", // refresh
+		"is cached", "GitHub was asked for 0 repositories", // again
+		"GitHub was asked for 2 repositories",                   // two stale
+		"No training: the model of this bundle exists",          // forced
+		"keeps the earlier context of api, and lacks gone",      // failures
+		"all 11 items failed, and GitHub was asked for nothing", // hostile owner
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package example_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/examples/context-bundle/bundle"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
+	"github.com/matoolkit/matoolkit/internal/testenv"
+	"github.com/matoolkit/matoolkit/local/github"
+	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/custom"
+)
+
+func load(t *testing.T) *runbook.Runbook {
+	t.Helper()
+	rb, found := runbook.Parse(testenv.Must(os.ReadFile("runbook.yaml"))(t))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	return rb
+}
+
+// functions are those of the worker, and that of its manifest.
+func functions(t *testing.T) map[string]catalog.Function {
+	t.Helper()
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"train-semantic-model.yaml": 0o644, "train": 0o755} {
+		content := []byte("program")
+		if strings.HasSuffix(name, ".yaml") {
+			content = testenv.Must(os.ReadFile(filepath.Join("functions", name)))(t)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), content, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]catalog.Function{}
+	for _, f := range append(bundle.Functions(nil, nil), testenv.Must(custom.Load(custom.Config{Dir: dir}))(t).Functions()...) {
+		all[f.Name] = f
+	}
+	return all
+}
+
+// The functions take what the steps give them, answer what the steps keep, and end before the steps' timeouts, which
+// are those of the document.
+func TestStepsFitTheFunctions(t *testing.T) {
+	t.Parallel()
+	rb, known := load(t), functions(t)
+	vars := template.Variables{
+		"_batch_owner": "octo", "_batch_start_time": "2026-03-01T12:00:00Z", "_outputs": "outputs/1/1",
+		"Repository": "docs", "PushedAt": "2026-03-01T09:00:00Z", "Bundle": "bundle/octo", "Fingerprint": "f",
+	}
+	timeouts := map[string]time.Duration{"Sync-RepoContext": 30 * time.Second, "Merge-Bundle": time.Minute, "Train-SemanticModel": 10 * time.Minute}
+	steps := append(slices.Clone(rb.Phases[0].Steps), rb.Phases[0].OnComplete...)
+	if len(steps) != len(known) {
+		t.Errorf("%d steps, %d functions", len(steps), len(known))
+	}
+	for _, step := range steps {
+		f, is := known[step.Function]
+		if !is {
+			t.Errorf("%s: no worker has %s", step.Name, step.Function)
+			continue
+		}
+		params := testenv.Must(template.ResolveParams(step.Params, vars))(t)
+		if _, err := f.Check(testenv.Must(json.Marshal(params))(t)); err != nil {
+			t.Errorf("%s: %v", step.Name, err)
+		}
+		for variable, field := range step.OutputParams {
+			if !slices.ContainsFunc(f.Result, func(r catalog.Field) bool { return r.Name == field }) {
+				t.Errorf("%s: %s answers no %s, which %s takes", step.Name, step.Function, field, variable)
+			}
+		}
+		if step.Timeout != timeouts[step.Function] || time.Duration(f.TimeoutSeconds)*time.Second >= step.Timeout {
+			t.Errorf("%s: timeout %s, of the function %d seconds", step.Name, step.Timeout, f.TimeoutSeconds)
+		}
+	}
+}
+
+// The items are the repositories of the local GitHub, with the times of their last pushes.
+func TestItemsAreTheRepositoriesOfTheSeed(t *testing.T) {
+	t.Parallel()
+	seed := testenv.Must(github.ReadSeed("github.json"))(t)
+	var items []struct {
+		Repository string
+		PushedAt   time.Time
+	}
+	decoder := json.NewDecoder(bytes.NewReader(testenv.Must(os.ReadFile("repositories.json"))(t)))
+	if err := decoder.Decode(&items); err != nil {
+		t.Fatal(err)
+	}
+	repos := seed.Owners[0].Repos
+	if len(items) != 10 || len(repos) != 10 {
+		t.Fatalf("%d items, %d repositories", len(items), len(repos))
+	}
+	for i, r := range repos {
+		if items[i].Repository != r.Name || !items[i].PushedAt.Equal(r.PushedAt) {
+			t.Errorf("item %+v, repository %s of %s", items[i], r.Name, r.PushedAt)
+		}
+	}
+}
