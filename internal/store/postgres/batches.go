@@ -30,7 +30,7 @@ func (s *Store) Batches(ctx context.Context, f store.BatchFilter, page store.Pag
 
 // BatchesToSweep implements store.Batches.
 func (s *Store) BatchesToSweep(ctx context.Context, now time.Time) ([]store.Item[store.BatchSummary], error) {
-	q := of(store.PartitionBatches, "entry").where("("+unfinished+" OR "+timeOf("eraseSecretsAt")+" < ? OR "+timeOf("expiresAt")+" < ?)", stored(now), stored(now))
+	q := of(store.PartitionBatches, "entry").where("("+unfinished+" OR fields->>'openDetached' IS NOT NULL OR "+timeOf("eraseSecretsAt")+" < ? OR "+timeOf("expiresAt")+" < ?)", stored(now), stored(now))
 	return items[store.BatchSummary](ctx, s, store.PartitionBatches, q, "")
 }
 

@@ -11,7 +11,7 @@ import (
 // fields are the fields that queries filter by, sort by or return alone, by the type of the document.
 var fields = map[string][]string{
 	"entry": {
-		"id", "creating", "status", "runbookName", "batchStartTime", "detectedAt", "memberCount", "completedAt", "eraseSecretsAt", "expiresAt",
+		"id", "creating", "status", "runbookName", "batchStartTime", "detectedAt", "memberCount", "completedAt", "eraseSecretsAt", "expiresAt", "openDetached",
 		"name", "owner",
 	},
 	"member": {

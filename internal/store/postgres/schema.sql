@@ -31,6 +31,7 @@ CREATE INDEX IF NOT EXISTS documents_worker ON documents (pk, (fields->>'worker'
 CREATE INDEX IF NOT EXISTS documents_paused ON documents (pk) WHERE fields->>'pausedAt' IS NOT NULL;
 CREATE INDEX IF NOT EXISTS documents_leaving ON documents (pk) WHERE fields->>'leaving' IS NOT NULL;
 CREATE INDEX IF NOT EXISTS documents_creating ON documents (pk) WHERE fields->>'creating' IS NOT NULL;
+CREATE INDEX IF NOT EXISTS documents_detached ON documents (pk) WHERE fields->>'openDetached' IS NOT NULL;
 CREATE INDEX IF NOT EXISTS documents_erase ON documents (pk, ((fields->>'eraseSecretsAt') COLLATE "C")) WHERE fields->>'eraseSecretsAt' IS NOT NULL;
 CREATE INDEX IF NOT EXISTS documents_expiry ON documents (pk, ((fields->>'expiresAt') COLLATE "C")) WHERE fields->>'expiresAt' IS NOT NULL;
 CREATE INDEX IF NOT EXISTS documents_completed ON documents (pk, ((fields->>'completedAt') COLLATE "C")) WHERE fields->>'completedAt' IS NOT NULL;

@@ -19,7 +19,7 @@ func testBatches(t *testing.T, d Driver) {
 	var writes store.Writes
 	for i, b := range []store.BatchSummary{
 		{RunbookName: mine + "-a", Status: model.BatchActive, BatchStartTime: when(10), DetectedAt: at(5), MemberCount: 3},
-		{RunbookName: mine + "-b", Status: model.BatchCompleted, DetectedAt: at(4), MemberCount: 1, BatchDetails: model.BatchDetails{Name: mine + " Wave 3", Owner: mine + " Ada"}},
+		{RunbookName: mine + "-b", Status: model.BatchCompleted, DetectedAt: at(4), MemberCount: 1, OpenDetached: true, BatchDetails: model.BatchDetails{Name: mine + " Wave 3", Owner: mine + " Ada"}},
 		{RunbookName: mine + "-a", Status: model.BatchCancelling, BatchStartTime: when(5), DetectedAt: at(3), MemberCount: 2},
 		{RunbookName: mine + "-a", Creating: true},
 		{RunbookName: mine + "-b", Status: model.BatchFailed, BatchStartTime: when(20), DetectedAt: at(6), EraseAt: when(30)},
@@ -96,9 +96,9 @@ func testBatches(t *testing.T, d Driver) {
 		{"by start, no start first", list(store.BatchFilter{}, store.Sort{By: store.FieldStartTime}), "1 2 0 4 5", false},
 		{"by detection", list(store.BatchFilter{}, store.Sort{By: store.FieldDetectedAt, Descending: true}), "5 4 0 1 2", false},
 		{"by members", list(store.BatchFilter{}, store.Sort{By: store.FieldMemberCount}), "4 5 1 2 0", false},
-		{"to sweep", sweep(at(29)), "0 2 3", true},
-		{"to sweep and erase", sweep(at(31)), "0 2 3 4", true},
-		{"to sweep, erase and delete", sweep(at(41)), "0 2 3 4 5", true},
+		{"to sweep", sweep(at(29)), "0 1 2 3", true},
+		{"to sweep and erase", sweep(at(31)), "0 1 2 3 4", true},
+		{"to sweep, erase and delete", sweep(at(41)), "0 1 2 3 4 5", true},
 		{"what remains of a batch", remains(10), "member-0000001 member-0000002", true},
 		{"some of what remains", func(ctx context.Context) (any, error) {
 			found, err := s.Remains(ctx, first, 1)
