@@ -19,6 +19,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/scaler"
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
 	"github.com/matoolkit/matoolkit/internal/signin"
+	"github.com/matoolkit/matoolkit/internal/store/postgres"
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
@@ -28,7 +29,8 @@ const (
 	envPort            = "FUNCTIONS_CUSTOMHANDLER_PORT"                  // port on which the host calls the handler; the host sets it. With RABBITMQ_URL, the port of the admin API and the console on 127.0.0.1
 	envBusNamespace    = "ServiceBusConnection__fullyQualifiedNamespace" // Service Bus namespace, such as name.servicebus.windows.net, used with the managed identity; the triggers of the host read it too. Required, unless ServiceBusConnection or RABBITMQ_URL is set
 	envBusString       = "ServiceBusConnection"                          // connection string of Service Bus, for the local system
-	envCosmosEndpoint  = "COSMOS_ENDPOINT"                               // account of Cosmos DB, such as https://name.documents.azure.com:443/
+	envPostgres        = "POSTGRES_URL"                                  // database of the state [outside Azure](../outside-azure.md) in place of Cosmos DB, such as `postgres://user:password@host/database`, with special characters percent-encoded. Without TLS only on this machine. A server in Azure takes the managed identity if there is no password. Set it or COSMOS_ENDPOINT, not both
+	envCosmosEndpoint  = "COSMOS_ENDPOINT"                               // account of Cosmos DB, such as https://name.documents.azure.com:443/. Required, unless POSTGRES_URL is set
 	envCosmosDatabase  = "COSMOS_DATABASE"                               // database
 	envCosmosContainer = "COSMOS_CONTAINER"                              // container
 	envCosmosKey       = "COSMOS_KEY"                                    // account key, for the local system; without it, the managed identity is used
@@ -61,6 +63,8 @@ type settings struct {
 	serviceBusNamespace  string // ServiceBusConnection__fullyQualifiedNamespace: by identity, in Azure
 	serviceBusNames      servicebus.Names
 	rabbitMQ             rabbitmq.Settings // instead of Service Bus, and of the Functions host
+
+	postgres string // POSTGRES_URL, instead of Cosmos DB
 
 	cosmosEndpoint  string
 	cosmosDatabase  string
@@ -115,7 +119,8 @@ func readSettings(lookup func(string) string) (settings, error) {
 		serviceBusNamespace:  r.Text(envBusNamespace),
 		serviceBusNames:      servicebus.ReadNames(r.Reader),
 		rabbitMQ:             rabbitmq.ReadSettings(r.Reader),
-		cosmosEndpoint:       r.address(envCosmosEndpoint),
+		postgres:             r.Text(envPostgres),
+		cosmosEndpoint:       r.optionalAddress(envCosmosEndpoint),
 		cosmosDatabase:       r.Or(envCosmosDatabase, "matoolkit"),
 		cosmosContainer:      r.Or(envCosmosContainer, "matoolkit"),
 		cosmosKey:            r.Text(envCosmosKey),
@@ -160,6 +165,16 @@ func readSettings(lookup func(string) string) (settings, error) {
 			r.Required(name, "the triggers in function.json refer to it; set its default, "+servicebus.DefaultNames().Settings()[name])
 		}
 	}
+	switch {
+	case s.postgres == "" && r.Text(envCosmosEndpoint) == "":
+		r.Problem("set %s, or %s outside Azure", envCosmosEndpoint, envPostgres)
+	case s.postgres != "" && (r.Text(envCosmosEndpoint) != "" || s.cosmosKey != ""):
+		r.Problem("%s and a setting of Cosmos DB are both set", envPostgres)
+	case s.postgres != "":
+		if err := postgres.CheckURL(s.postgres); err != nil {
+			r.Problem("%s: %v", envPostgres, err)
+		}
+	}
 	s.clockOffset = r.offset(envClockOffset, s.cosmosKey != "")
 	switch {
 	case s.rabbitMQ.On() && (s.serviceBusConnection != "" || s.serviceBusNamespace != ""):
@@ -202,6 +217,11 @@ func (r reader) port(name string) int {
 // address reads the URL of a server that has to be set.
 func (r reader) address(name string) string {
 	r.Required(name, "")
+	return r.optionalAddress(name)
+}
+
+// optionalAddress reads the URL of a server, or nothing.
+func (r reader) optionalAddress(name string) string {
 	address, _ := r.Server(name, "")
 	return address
 }

@@ -71,7 +71,8 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"a trigger without its topic": {"WORKER_RESULTS_TOPIC", "", "WORKER_RESULTS_TOPIC is not set: the triggers in function.json refer to it; set its default, worker-results"},
 		"one name of two topics":      {"WORKER_JOBS_TOPIC", "Worker-Results", `WORKER_JOBS_TOPIC and WORKER_RESULTS_TOPIC are both "worker-results": give each topic its own name`},
 		"a name with a path":          {"WORKER_CONTROL_TOPIC", "a/b", `WORKER_CONTROL_TOPIC: invalid topic name "a/b"`},
-		"no Cosmos":                   {"COSMOS_ENDPOINT", "", "COSMOS_ENDPOINT is not set"},
+		"no Cosmos":                   {"COSMOS_ENDPOINT", "", "set COSMOS_ENDPOINT, or POSTGRES_URL outside Azure"},
+		"Cosmos and PostgreSQL":       {"POSTGRES_URL", "postgres://app:passw0rd@host/state", "POSTGRES_URL and a setting of Cosmos DB are both set"},
 		"Cosmos in the clear":         {"COSMOS_ENDPOINT", "http://account.documents.azure.com", "must be https"},
 		"Cosmos with a key inside":    {"COSMOS_ENDPOINT", "https://user:pass@account.documents.azure.com", "not the URL of a server"},
 		"no tenant":                   {"AzureAd__TenantId", "", "AzureAd__TenantId is not set"},
@@ -108,6 +109,30 @@ func TestSettingsThatAreRefused(t *testing.T) {
 				t.Errorf("a secret is in the error: %v", err)
 			}
 		})
+	}
+}
+
+// TestStateInPostgreSQL: the connection is checked at the start, and no error shows it.
+func TestStateInPostgreSQL(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"postgres://app:passw0rd@host/state":                 "",
+		"postgres://app:passw0rd@localhost/state":            "",
+		"postgres://app:passw0rd@host/state?sslmode=disable": "POSTGRES_URL: the connection is always encrypted",
+		"postgres://app:passw0rd@host":                       "POSTGRES_URL: the database is missing",
+		"postgres://app@host/state":                          "POSTGRES_URL: authentication is missing",
+		"mysql://app:passw0rd@host/state":                    "POSTGRES_URL: use postgres://",
+	} {
+		environment := inAzure()
+		delete(environment, "COSMOS_ENDPOINT")
+		environment["POSTGRES_URL"] = url
+		got, err := read(environment)
+		switch {
+		case want == "" && (err != nil || got.postgres != url):
+			t.Errorf("%s: %v", url, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "passw0rd")):
+			t.Errorf("%s: %v, want %s", url, err, want)
+		}
 	}
 }
 

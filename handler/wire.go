@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -32,7 +33,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
 	"github.com/matoolkit/matoolkit/internal/signin"
 	"github.com/matoolkit/matoolkit/internal/simulate"
+	"github.com/matoolkit/matoolkit/internal/store"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
+	"github.com/matoolkit/matoolkit/internal/store/postgres"
 	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/internal/webhook"
 	"github.com/matoolkit/matoolkit/worker/catalog"
@@ -43,6 +46,7 @@ type wiring struct {
 	app        *app.App
 	handler    http.Handler
 	bus        bus.Client
+	store      store.Store
 	containers *aci.Client // nil: the container scaler is off
 	measured   *otlp.Providers
 }
@@ -72,10 +76,7 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	if err != nil {
 		return nil, fmt.Errorf("the app's identity: %w", err)
 	}
-	stored, err := cosmosstore.Open(cosmosstore.Config{
-		Endpoint: s.cosmosEndpoint, Database: s.cosmosDatabase, Container: s.cosmosContainer,
-		Key: s.cosmosKey, Credential: identity, HTTPClient: client,
-	})
+	stored, err := state(s, identity, client)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +144,22 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 		Rate: rate.Limit(s.apiRate), Burst: s.apiBurst, Long: s.apiLong, SignIn: s.signIn(),
 	})
 	pages := console.Handler(console.Files(), s.signIn().Authority)
-	return &wiring{app: a, handler: route(triggers, traced(measured, api), pages, log), bus: sender, containers: containers, measured: measured}, nil
+	return &wiring{app: a, store: stored, handler: route(triggers, traced(measured, api), pages, log), bus: sender, containers: containers, measured: measured}, nil
+}
+
+// state opens the store in Cosmos DB or in PostgreSQL.
+func state(s settings, identity azcore.TokenCredential, client *http.Client) (store.Store, error) {
+	if s.postgres == "" {
+		return cosmosstore.Open(cosmosstore.Config{
+			Endpoint: s.cosmosEndpoint, Database: s.cosmosDatabase, Container: s.cosmosContainer,
+			Key: s.cosmosKey, Credential: identity, HTTPClient: client,
+		})
+	}
+	roots, err := tlsroots.Roots(s.caFile)
+	if err != nil {
+		return nil, fmt.Errorf("EXTRA_CA_FILE: %w", err)
+	}
+	return postgres.Open(postgres.Config{URL: s.postgres, Credential: identity, Roots: roots})
 }
 
 // broker makes the client of Service Bus or of RabbitMQ.
@@ -186,6 +202,9 @@ func (w *wiring) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = w.bus.Close(ctx) // every send has been answered by now
+	if database, ok := w.store.(io.Closer); ok {
+		_ = database.Close()
+	}
 	if w.containers != nil {
 		_ = w.containers.Close(ctx) // it only peeks
 	}
