@@ -133,9 +133,9 @@ test-protocols: ## run the tests of internal/app with Azure's drivers
 test-postgres: ## run the tests of the data source and the store on a PostgreSQL server (needs postgresql)
 	$(TEST) -tags postgres -count 1 ./internal/datasource/postgres ./internal/store/postgres
 
-test-rabbitmq: ## run the tests of the bus driver rabbitmq, and a batch, on RabbitMQ nodes (needs rabbitmq-server)
+test-rabbitmq: ## run the tests of the bus driver rabbitmq, and batches, also on PostgreSQL (needs rabbitmq-server and postgresql)
 	$(TEST) -tags rabbitmq -count 1 ./internal/bus/rabbitmq
-	$(TEST) -tags rabbitmq -count 1 -run RabbitMQ ./handler
+	$(TEST) -tags rabbitmq,postgres -count 1 -run RabbitMQ ./handler
 
 test-browser: ## run the tests of signing in with MSAL.js in Chromium (needs chromium and npm)
 	cd e2e/browser && npm ci --ignore-scripts --no-audit --no-fund
