@@ -224,7 +224,7 @@ func (d *demo) awaitWorkers(ctx context.Context, processes []*system.Process) er
 		switch {
 		case err != nil:
 			return err
-		case len(workers.Items) >= len(processes):
+		case announced(workers.Items) >= len(processes):
 			return d.command("worker", "list")(ctx)
 		}
 		for _, p := range processes {
@@ -240,6 +240,16 @@ func (d *demo) awaitWorkers(ctx context.Context, processes []*system.Process) er
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// announced counts the workers whose functions are known. A heartbeat can come before them.
+func announced(workers []api.Worker) (n int) {
+	for _, w := range workers {
+		if w.FunctionCount > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func (d *demo) spawn(name string, env map[string]string, path string, args ...string) (*system.Process, error) {
