@@ -45,10 +45,9 @@ func TestContextBundle(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, want := range []string{
-		"10 of 10 items succeeded", "GitHub was asked for 10 repositories", "Its model is model/octo/", // refresh
+		"10 of 10 items succeeded", "GitHub was asked for 10 repositories", "there are 1 models, one of this bundle", // refresh
 		"is cached", "GitHub was asked for 0 repositories", // again
-		"GitHub was asked for 2 repositories",                   // two stale
-		"No training: the model of this bundle exists",          // forced
+		"GitHub was asked for 2 repositories", "there are 2 models, one of this bundle", // two stale
 		"keeps the earlier context of api, and lacks gone",      // failures
 		"all 11 items failed, and GitHub was asked for nothing", // hostile owner
 	} {

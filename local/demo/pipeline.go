@@ -15,7 +15,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/artifact"
+	"github.com/matoolkit/matoolkit/internal/artifact/blobstorage"
+	"github.com/matoolkit/matoolkit/internal/tlsroots"
 	"github.com/matoolkit/matoolkit/local/github"
 	"github.com/matoolkit/matoolkit/local/system"
 )
@@ -86,9 +92,6 @@ type bundleResult struct {
 	Repositories, Documented int
 	Missing, Stale           []string
 	Superseded               bool
-	Model                    string
-	TrainingSkipped          bool
-	TrainingReason           string
 }
 
 // request starts a batch for the items, waits for its end, and reads its result.
@@ -163,7 +166,7 @@ func (p *pipelineDemo) github(ctx context.Context, method, path string, body any
 }
 
 // expect returns the differences of a request from what it must be.
-func (p *pipelineDemo) expect(ctx context.Context, b api.PipelineBatch, r bundleResult, status api.PipelineStatus, repositories, documented int, asked ...string) error {
+func (p *pipelineDemo) expect(ctx context.Context, b api.PipelineBatch, r bundleResult, status api.PipelineStatus, models int, asked ...string) error {
 	var errs []error
 	names, err := p.asked(ctx)
 	if err != nil {
@@ -172,15 +175,79 @@ func (p *pipelineDemo) expect(ctx context.Context, b api.PipelineBatch, r bundle
 	if !slices.Equal(names, slices.Sorted(slices.Values(asked))) {
 		errs = append(errs, fmt.Errorf("GitHub was asked for %q, not for %q", names, asked))
 	}
-	if b.Status != status || r.Repositories != repositories || r.Documented != documented || r.Superseded {
+	if b.Status != status || r.Repositories != 10 || r.Documented != 8 || r.Superseded {
 		errs = append(errs, fmt.Errorf("batch %d is %s with %+v", b.ID, b.Status, r))
 	}
-	training := "Its model is " + r.Model
-	if r.TrainingSkipped {
-		training = "No training: " + r.TrainingReason
+	fmt.Fprintf(p.out, "GitHub was asked for %d repositories. The bundle has %d, of which %d are documented.\n", len(names), r.Repositories, r.Documented)
+	return errors.Join(append(errs, p.trained(ctx, b.ID, r.Fingerprint, models))...)
+}
+
+// trained waits for the end of the training behind a batch. There is a model of the bundle then, and so many of all.
+func (p *pipelineDemo) trained(ctx context.Context, batch int, fingerprint string, models int) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		phases, err := ask[api.Page[api.Phase]](ctx, &p.demo, "batch", "phases", fmt.Sprint(batch))
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(phases.Items, func(ph api.Phase) bool { return ph.Kind == api.KindDetached }); i >= 0 && phases.Items[i].Status == api.PhaseCompleted {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the training behind batch %d has not ended: %w", batch, ctx.Err())
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
-	fmt.Fprintf(p.out, "GitHub was asked for %d repositories. The bundle has %d, of which %d are documented. %s.\n", len(names), r.Repositories, r.Documented, training)
-	return errors.Join(errs...)
+	web, err := tlsroots.HTTPClient(p.endpoints.Worker["EXTRA_CA_FILE"])
+	if err != nil {
+		return err
+	}
+	store, err := blobstorage.New(blobstorage.Config{
+		Endpoint: p.endpoints.Worker["BLOB_ENDPOINT"], Container: p.endpoints.Worker["BLOB_CONTAINER"], HTTP: web, Credential: workerIdentity{p.endpoints.Worker, web},
+	})
+	if err != nil {
+		return err
+	}
+	found, own := 0, false
+	for m, err := range store.List(ctx, artifact.NewKey("model", pipelineOwner)) {
+		if err != nil {
+			return err
+		}
+		found++
+		own = own || m.Fingerprint == fingerprint
+	}
+	if found != models || !own {
+		return fmt.Errorf("there are %d models, of this bundle: %t; want %d", found, own, models)
+	}
+	fmt.Fprintf(p.out, "The training behind it has ended: there are %d models, one of this bundle.\n", found)
+	return nil
+}
+
+// workerIdentity gets tokens as a worker gets those of its managed identity.
+type workerIdentity struct {
+	env map[string]string
+	web *http.Client
+}
+
+func (w workerIdentity) GetToken(ctx context.Context, options policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	address := w.env["IDENTITY_ENDPOINT"] + "?api-version=2019-08-01&resource=" + strings.TrimSuffix(options.Scopes[0], "/.default")
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return azcore.AccessToken{}, err
+	}
+	request.Header.Set("X-IDENTITY-HEADER", w.env["IDENTITY_HEADER"])
+	response, err := w.web.Do(request)
+	if err != nil {
+		return azcore.AccessToken{}, err
+	}
+	defer response.Body.Close()
+	var token struct {
+		Text string `json:"access_token"`
+	}
+	err = json.NewDecoder(response.Body).Decode(&token)
+	return azcore.AccessToken{Token: token.Text, ExpiresOn: time.Now().Add(time.Minute)}, err
 }
 
 func (p *pipelineDemo) refresh(ctx context.Context) error {
@@ -196,10 +263,7 @@ func (p *pipelineDemo) refresh(ctx context.Context) error {
 		return err
 	}
 	p.first = r
-	if r.TrainingSkipped || r.Model == "" {
-		return fmt.Errorf("there is no model: %+v", r)
-	}
-	return p.expect(ctx, b, r, api.PipelineCompleted, 10, 8, p.names()...)
+	return p.expect(ctx, b, r, api.PipelineCompleted, 1, p.names()...)
 }
 
 // names are those of the repositories in the items.
@@ -216,7 +280,7 @@ func (p *pipelineDemo) again(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.expect(ctx, b, r, api.PipelineCached, 10, 8)
+	return p.expect(ctx, b, r, api.PipelineCached, 1)
 }
 
 // change pushes to two repositories.
@@ -245,22 +309,19 @@ func (p *pipelineDemo) change(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case r.Fingerprint == p.first.Fingerprint || r.TrainingSkipped:
-		return fmt.Errorf("the bundle has not changed, or has no model: %+v", r)
+	case r.Fingerprint == p.first.Fingerprint:
+		return fmt.Errorf("the bundle has not changed: %+v", r)
 	}
-	return p.expect(ctx, b, r, api.PipelineCompleted, 10, 8, "docs", "shop")
+	return p.expect(ctx, b, r, api.PipelineCompleted, 2, "docs", "shop")
 }
 
 // force starts a batch that finds everything as it is.
 func (p *pipelineDemo) force(ctx context.Context) error {
 	b, r, err := p.request(ctx, "--force")
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !r.TrainingSkipped:
-		return errors.New("the same bundle was trained again")
 	}
-	return p.expect(ctx, b, r, api.PipelineCompleted, 10, 8)
+	return p.expect(ctx, b, r, api.PipelineCompleted, 2)
 }
 
 // fail has a repository that GitHub blocks, whose earlier context the bundle keeps, and one that does not exist.
@@ -282,7 +343,7 @@ func (p *pipelineDemo) fail(ctx context.Context) error {
 		return fmt.Errorf("%d items failed; the bundle has %+v", b.Items.Failed, r)
 	}
 	fmt.Fprintf(p.out, "The bundle keeps the earlier context of %s, and lacks %s.\n", r.Stale[0], r.Missing[0])
-	return p.expect(ctx, b, r, api.PipelineCompleted, 10, 8, "api", "gone")
+	return p.expect(ctx, b, r, api.PipelineCompleted, 2, "api", "gone")
 }
 
 // refuse has an owner that GitHub cannot have: the workers refuse the items, and ask for nothing.
