@@ -4,6 +4,7 @@ package postgres_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,8 +94,35 @@ func conforms(t *testing.T, server *pgtest.Server) {
 func conformsInTwo(t *testing.T, server *pgtest.Server) {
 	url := "postgres://app:hunter2@" + server.Address + "/" + database(t, server)
 	storetest.Run(t, func(t *testing.T) storetest.Driver {
-		return storetest.Driver{Store: open(t, url)}
+		return storetest.Driver{Store: &turns{Store: open(t, url), other: open(t, url)}}
 	})
+}
+
+// turns are two processes, of which each second write and each second read is of the other one.
+type turns struct {
+	*postgres.Store
+	other *postgres.Store
+	n     atomic.Int64
+}
+
+func (s *turns) next() *postgres.Store {
+	if s.n.Add(1)%2 == 0 {
+		return s.other
+	}
+	return s.Store
+}
+
+func (s *turns) Apply(ctx context.Context, writes store.Writes) (store.Applied, error) {
+	return s.next().Apply(ctx, writes)
+}
+
+func (s *turns) ReadDocument(ctx context.Context, k store.Key) (store.Document, error) {
+	return s.next().ReadDocument(ctx, k)
+}
+
+func (s *turns) Counts() store.Counts {
+	a, b := s.Store.Counts(), s.other.Counts()
+	return store.Counts{Reads: a.Reads + b.Reads, Queries: a.Queries + b.Queries, Writes: a.Writes + b.Writes, Conflicts: a.Conflicts + b.Conflicts}
 }
 
 // startsTogether: several processes create the tables at the same time.

@@ -17,7 +17,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -55,7 +54,7 @@ type Store struct {
 	lanes  lanes
 
 	declared  atomic.Bool
-	declaring sync.Mutex
+	declaring chan struct{} // has room for the one that creates the tables
 }
 
 // CheckURL reports why a connection string is refused, without quoting it.
@@ -102,7 +101,7 @@ func Open(c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", classify(err))
 	}
-	s := &Store{pool: pool}
+	s := &Store{pool: pool, declaring: make(chan struct{}, 1)}
 	s.lanes = lanes{carryOut: s.carryOut, partitions: map[string]*lane{}}
 	return s, nil
 }
@@ -163,8 +162,12 @@ func (s *Store) declare(ctx context.Context) error {
 	if s.declared.Load() {
 		return nil
 	}
-	s.declaring.Lock()
-	defer s.declaring.Unlock()
+	select {
+	case s.declaring <- struct{}{}:
+		defer func() { <-s.declaring }()
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the tables: %w", classify(ctx.Err()))
+	}
 	if s.declared.Load() {
 		return nil
 	}
