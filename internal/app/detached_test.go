@@ -39,6 +39,7 @@ func trainingScript(train worker) script {
 	return script{"Sync": always("true"), "Merge": always(`{"bundle":"b1"}`), "Train": train, "Note": always(`{"note":"n1"}`)}
 }
 
+// TestTrainingNeverDelaysASync: the batch completes, with its result, while the training runs.
 func TestTrainingNeverDelaysASync(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.script = trainingScript(fails(errLost)) // it takes long
