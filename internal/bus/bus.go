@@ -95,8 +95,12 @@ const (
 	// came after it. Without it, it comes after all that wait.
 	Place Property = "place of an abandoned message"
 	// Looks: Peek shows what waits in any subscription. Without it, Peek shows the messages of
-	// followed subscriptions only (see Receiver.Peek), completed ones among them; Oldest does
-	// not see locked messages, and counts as a delivery of the message that it finds.
+	// followed subscriptions only (see Receiver.Peek), completed ones among them. Oldest sees of
+	// the locked messages those that receivers of the same client have, and counts now and then
+	// as a delivery of the message that it finds. The check of a deadline relies on Oldest: while
+	// another process holds the last of old results, it can take the job for lost. Then the step
+	// ends or is repeated as after any lost job, and the result that comes late is recognized by
+	// its job id.
 	Looks Property = "looking at messages that wait"
 )
 

@@ -127,6 +127,9 @@ func (s *suite) peekAll(r bus.Receiver, most int) []*bus.Received {
 	}
 }
 
+// looks is how many deliveries the calls of Oldest in the test may count as, with a broker without the property Looks.
+const looks = 3
+
 func oldest(s *suite) {
 	look := func() (time.Time, bool) {
 		s.Helper()
@@ -152,20 +155,22 @@ func oldest(s *suite) {
 	if !found {
 		s.Fatal("nothing is seen")
 	}
+	for range 30 {
+		if at, found := look(); !found || !at.Equal(first) {
+			s.Fatalf("the oldest is of %s, then of %s (%v)", first, at, found)
+		}
+	}
 	r := s.receiver(message.TopicWorkerResults, message.SubscriptionOrchestrator)
 	held := s.take(r, n)
-	if !s.has(bus.Looks) {
-		if !first.Equal(held[0].EnqueuedAt) {
-			s.Errorf("the oldest is of %s; it came at %s", first, held[0].EnqueuedAt)
-		}
-		s.complete(r, held...)
-		return
-	}
 	if at, found := look(); !found || !at.Equal(first) || !at.Equal(held[0].EnqueuedAt) {
 		s.Errorf("the oldest is of %s (%v), then %s; it came at %s", first, found, at, held[0].EnqueuedAt)
 	}
-	for _, m := range held {
-		if m.DeliveryCount != 1 {
+	for i, m := range held {
+		most := 1
+		if i == 0 && !s.has(bus.Looks) {
+			most += looks
+		}
+		if m.DeliveryCount > most {
 			s.Errorf("a message was delivered %d times", m.DeliveryCount)
 		}
 	}

@@ -68,6 +68,8 @@ type Client struct {
 	prefix  string
 	numbers numbers
 	sent    atomic.Int64
+	inHand  inHand
+	looks   looks
 
 	in, out connection
 	sender  publisher // of Send

@@ -10,18 +10,25 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 )
 
-// Oldest takes the first message that waits and gives it back to its place, which counts as a
-// delivery. It does not see the messages that receivers have in hand.
+// Oldest looks at the messages that the receivers of this client have in hand, and at the first one that waits: it takes it and
+// gives it back to its place, which counts as a delivery. It does not see what other processes have in hand.
 func (c *Client) Oldest(ctx context.Context, topic, subscription string) (at time.Time, found bool, err error) {
 	queue := c.queue(topic, subscription)
 	at, found, err = c.oldest(ctx, queue)
+	if held, holds := c.inHand.oldest(queue); err == nil && holds && (!found || held.Before(at)) {
+		at, found = held, true
+	}
 	return at, found, bus.About(err, c.Topic(topic), subscription)
 }
 
+// oldest returns when the first message that waits was enqueued, by a look that may be some seconds old.
 func (c *Client) oldest(ctx context.Context, queue string) (at time.Time, found bool, err error) {
 	ready, err := c.exists(ctx, queue)
 	if err != nil || ready == 0 {
 		return at, false, err
+	}
+	if at, found = c.looks.recent(queue, time.Now()); found {
+		return at, true, nil
 	}
 	ch, err := c.open(ctx, &c.in)
 	if err != nil {
@@ -34,6 +41,7 @@ func (c *Client) oldest(ctx context.Context, queue string) (at time.Time, found 
 			return err
 		}
 		at, found = decode(d).EnqueuedAt, true
+		c.looks.note(queue, at, time.Now())
 		return d.Nack(false, true)
 	})
 	return at, found, err

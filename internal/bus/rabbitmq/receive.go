@@ -189,6 +189,7 @@ func (r *receiver) keep(ctx context.Context, all []*delivery) (kept []*bus.Recei
 			err = r.bury(ctx, d, bus.ReasonDeliveries, "the message was delivered as often as the subscription allows")
 		default:
 			m.LockedUntil, m.Handle = until, d
+			r.client.inHand.add(d, m.EnqueuedAt)
 			kept = append(kept, m)
 		}
 		failure = errors.Join(failure, err)
@@ -235,6 +236,7 @@ func (d *delivery) end() bool {
 		return false
 	}
 	d.ended = true
+	d.receiver.client.inHand.remove(d)
 	if d.timer != nil {
 		d.timer.Stop()
 	}

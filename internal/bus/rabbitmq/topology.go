@@ -152,12 +152,21 @@ func (d *declaration) bindExchange(to, key, from string) {
 	}
 }
 
+// noDeliveryLimit is more often than a message is delivered. Since version 4, RabbitMQ drops what came back 20 times to a
+// queue without a limit of its own; before it takes no argument for "no limit".
+const noDeliveryLimit int64 = 1_000_000_000
+
+// deadLetters returns the arguments of a dead-letter queue: what nobody takes from it stays.
+func deadLetters() amqp.Table {
+	return amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": noDeliveryLimit}
+}
+
 // quorum returns the arguments of a quorum queue from which a message moves on to an exchange,
 // with its routing key or another, and is kept until it has arrived there.
 func quorum(exchange, key string, more amqp.Table) amqp.Table {
 	args := amqp.Table{
 		"x-queue-type": "quorum", "x-dead-letter-exchange": exchange,
-		"x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish",
+		"x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish", "x-delivery-limit": noDeliveryLimit,
 	}
 	if key != "" {
 		args["x-dead-letter-routing-key"] = key
@@ -175,7 +184,7 @@ func (d *declaration) subscription(t topic, exchange, queue, worker string) {
 	if t.byWorker {
 		filter[message.PropertyWorkerID] = worker
 	}
-	d.queue(deadQueue(queue), amqp.Table{"x-queue-type": "quorum"})
+	d.queue(deadQueue(queue), deadLetters())
 	d.queue(queue, quorum("", deadQueue(queue), amqp.Table{
 		"x-message-ttl": t.ttl.Milliseconds(),
 		// The broker counts the deliveries that came back.

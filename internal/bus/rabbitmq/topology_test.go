@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	amqp "github.com/rabbitmq/amqp091-go"
+
 	"github.com/matoolkit/matoolkit/internal/bus/memory"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
@@ -40,6 +42,23 @@ func TestTopologyIsThatOfTheOtherDrivers(t *testing.T) {
 		}
 		if len(subscriptions) != len(want.Subscriptions) {
 			t.Errorf("%s has the subscriptions %q", want.Name, subscriptions)
+		}
+	}
+}
+
+// RabbitMQ 4 gives queues without a limit one of 20, at which it drops a message for good, also in a dead-letter queue.
+func TestQuorumQueuesHaveADeliveryLimit(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		arguments amqp.Table
+		want      int64
+	}{
+		"dead letters": {deadLetters(), noDeliveryLimit},
+		"delays":       {quorum(dueExchange, "", amqp.Table{"x-message-ttl": int64(1)}), noDeliveryLimit},
+		"subscription": {quorum("", "q/dead-letters", amqp.Table{"x-delivery-limit": int64(9)}), 9},
+	} {
+		if got := test.arguments["x-delivery-limit"]; got != test.want || test.arguments["x-queue-type"] != "quorum" {
+			t.Errorf("%s: %v", name, test.arguments)
 		}
 	}
 }
