@@ -336,7 +336,7 @@ func writeProperties(w http.ResponseWriter, p properties) {
 		h.Set(name, value)
 	}
 	for name, value := range p.Metadata {
-		h.Set("x-ms-meta-"+name, value)
+		setMetadata(h, name, value)
 	}
 	if p.MD5 != nil {
 		h.Set("Content-MD5", base64Of(p.MD5))

@@ -75,7 +75,7 @@ func (s *Server) getContainer(w http.ResponseWriter, _ *http.Request, t target) 
 	c.writeVersion(w)
 	h := w.Header()
 	for name, value := range c.Metadata {
-		h.Set("x-ms-meta-"+name, value)
+		setMetadata(h, name, value)
 	}
 	h.Set("x-ms-lease-status", "unlocked")
 	h.Set("x-ms-lease-state", "available")

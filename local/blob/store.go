@@ -268,3 +268,7 @@ func metadataForm(name string) bool {
 }
 
 func base64Of(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
+
+// setMetadata writes a header of metadata. The service keeps the case of names, which clients in Python and Java
+// take as they come over HTTP/1.1.
+func setMetadata(h http.Header, name, value string) { h["x-ms-meta-"+name] = []string{value} }
