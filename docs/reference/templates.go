@@ -299,7 +299,7 @@ A recorded run of ` + "`make bench-record`" + `: broker, store, Functions host, 
 {{define "fidelity.md"}}
 # Fidelity of the local system
 {{template "generated"}}
-What the servers of ` + "`matoolkit local up`" + ` and of the tests support, and how they refuse the rest. They refuse what they do not know. [local/clients](../../local/clients/README.md) has the programs whose outcomes are shown here for Service Bus and Cosmos DB; "–" means that the package does not have the operation.
+What the servers of ` + "`matoolkit local up`" + ` and of the tests support, and how they refuse the rest. They refuse what they do not know. [local/clients](../../local/clients/README.md) has the programs whose outcomes are shown here for Service Bus, Cosmos DB and Blob Storage; "–" means that the package does not have the operation.
 {{range .}}
 ## {{.Name}}
 
@@ -331,15 +331,14 @@ Compared with: {{.Compared}}.
 {{- range .Refused}}
 | {{cell .What}} | refused: {{cell .How}} | {{$clients}} |
 {{- end}}
+{{end}}
 {{- if .Assumed}}
-
 Not confirmed by a live tenant:
 
 | behaviour | sources | what the worker and the local tenant do |
 |---|---|---|
 {{- range .Assumed}}
 | {{cell .What}} | {{cell .Sources}} | {{cell .Choice}} |
-{{- end}}
 {{- end}}
 {{end}}{{end}}{{end}}
 

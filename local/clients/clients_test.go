@@ -11,10 +11,10 @@ import (
 
 // files are the files of the cases by client and service.
 var files = map[string]map[string]string{
-	"go":     {"servicebus": "go/servicebus.go", "cosmos": "go/cosmos.go"},
-	"js":     {"servicebus": "js/servicebus.mjs", "cosmos": "js/cosmos.mjs"},
-	"python": {"servicebus": "python/servicebus_cases.py", "cosmos": "python/cosmos_cases.py"},
-	"java":   {"servicebus": "java/src/main/java/ServiceBusCases.java", "cosmos": "java/src/main/java/CosmosCases.java"},
+	"go":     {"servicebus": "go/servicebus.go", "cosmos": "go/cosmos.go", "blob": "go/blob.go"},
+	"js":     {"servicebus": "js/servicebus.mjs", "cosmos": "js/cosmos.mjs", "blob": "js/blob.mjs"},
+	"python": {"servicebus": "python/servicebus_cases.py", "cosmos": "python/cosmos_cases.py", "blob": "python/blob_cases.py"},
+	"java":   {"servicebus": "java/src/main/java/ServiceBusCases.java", "cosmos": "java/src/main/java/CosmosCases.java", "blob": "java/src/main/java/BlobCases.java"},
 }
 
 // TestProgramsHaveAllCases reads the programs: the toolchains may be missing.

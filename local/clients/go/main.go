@@ -38,7 +38,7 @@ func (run) equal(got, want any) {
 	}
 }
 
-var programs = map[string]map[string]func(run){"servicebus": servicebus, "cosmos": cosmos}
+var programs = map[string]map[string]func(run){"servicebus": servicebus, "cosmos": cosmos, "blob": blobs}
 
 func main() {
 	text, err := os.ReadFile(os.Args[1])

@@ -1,11 +1,12 @@
 // Runs the cases of local/clients with the packages for JavaScript.
 import { readFileSync } from 'node:fs';
+import { cases as blob } from './blob.mjs';
 import { cases as cosmos } from './cosmos.mjs';
 import { cases as servicebus } from './servicebus.mjs';
 
 const client = 'js';
 const limit = 60; // seconds that a case may take
-const programs = { servicebus, cosmos };
+const programs = { servicebus, cosmos, blob };
 
 // execute returns the error of a case.
 async function execute(f) {

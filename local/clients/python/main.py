@@ -5,12 +5,13 @@ import os
 import sys
 import threading
 
+import blob_cases
 import cosmos_cases
 import servicebus_cases
 
 CLIENT = "python"
 LIMIT = 60  # seconds that a case may take
-PROGRAMS = {"servicebus": servicebus_cases.cases, "cosmos": cosmos_cases.cases}
+PROGRAMS = {"servicebus": servicebus_cases.cases, "cosmos": cosmos_cases.cases, "blob": blob_cases.cases}
 
 
 def execute(f):

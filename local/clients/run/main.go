@@ -1,5 +1,5 @@
 // Command run runs the client programs of local/clients, each against servers of its own:
-// Service Bus, Cosmos DB and Entra ID with state in a temporary directory.
+// Service Bus, Cosmos DB, Blob Storage and Entra ID with state in a temporary directory.
 //
 //	go run ./local/clients/run [-clients js,python] [-record] [case prefix...]
 package main

@@ -39,24 +39,24 @@ const (
 var programs = []program{
 	{
 		name: "go", tools: []string{"go"}, command: []string{"./clients"},
-		manifest: "../../../go.mod", version: regexp.MustCompile(`sdk/(?:\w+/)?(azservicebus|azcosmos) v(\S+)`),
+		manifest: "../../../go.mod", version: regexp.MustCompile(`sdk/(?:\w+/)?(azservicebus|azcosmos|azblob) v(\S+)`),
 	},
 	{
 		name: "js", tools: []string{"node", "npm"}, inputs: []string{"package-lock.json"},
 		install: [][]string{{"npm", "ci", "--no-audit", "--no-fund"}}, command: []string{"node", "main.mjs"},
-		manifest: "package.json", version: regexp.MustCompile(`"(@azure/service-bus|@azure/cosmos)": "(.+)"`),
+		manifest: "package.json", version: regexp.MustCompile(`"(@azure/service-bus|@azure/cosmos|@azure/storage-blob)": "(.+)"`),
 	},
 	{
 		name: "python", tools: []string{"python3"}, inputs: []string{"requirements.txt"},
 		install:  [][]string{{"python3", "-m", "venv", "venv"}, {"venv/bin/pip", "install", "--quiet", "--requirement", "requirements.txt"}},
 		command:  []string{"venv/bin/python", "main.py"},
-		manifest: "requirements.txt", version: regexp.MustCompile(`(azure-servicebus|azure-cosmos)==(\S+)`),
+		manifest: "requirements.txt", version: regexp.MustCompile(`(azure-servicebus|azure-cosmos|azure-storage-blob)==(\S+)`),
 	},
 	{
-		name: "java", tools: []string{"java", "mvn", "keytool"}, inputs: []string{"pom.xml", "src/main/java/Main.java", "src/main/java/ServiceBusCases.java", "src/main/java/CosmosCases.java"},
+		name: "java", tools: []string{"java", "mvn", "keytool"}, inputs: []string{"pom.xml", "src/main/java/Main.java", "src/main/java/ServiceBusCases.java", "src/main/java/CosmosCases.java", "src/main/java/BlobCases.java"},
 		install:  [][]string{{"mvn", "--quiet", "--batch-mode", "compile", "dependency:copy-dependencies"}},
 		command:  []string{"java", "-Djavax.net.ssl.trustStore=" + trustStore, "-Djavax.net.ssl.trustStorePassword=password", "-cp", "target/classes:target/dependency/*", "Main"},
-		manifest: "pom.xml", version: regexp.MustCompile(`<artifactId>(azure-messaging-servicebus|azure-cosmos)</artifactId>\s*<version>(.+)</version>`),
+		manifest: "pom.xml", version: regexp.MustCompile(`<artifactId>(azure-messaging-servicebus|azure-cosmos|azure-storage-blob)</artifactId>\s*<version>(.+)</version>`),
 	},
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/matoolkit/matoolkit/local/blob"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/servicebus"
@@ -81,7 +82,16 @@ func (s *servers) start(ctx context.Context, dir string) error {
 	}
 	s.stop = append(s.stop, db.Close)
 
+	account, err := blob.Start(ctx, blob.Config{
+		Addr: "127.0.0.1:0", Certificate: certificate, Authority: identity.URL(), TenantID: entra.DefaultTenantID, VerifyToken: identity.VerifyToken,
+	})
+	if err != nil {
+		return err
+	}
+	s.stop = append(s.stop, account.Close)
+
 	s.environment = []string{
+		"BLOB_ENDPOINT=" + account.URL(),
 		"SERVICEBUS_CONNECTION_STRING=" + bus.ConnectionString(),
 		"SERVICEBUS_ADDRESS=" + bus.Addr(),
 		"SERVICEBUS_TLS_CONNECTION_STRING=Endpoint=sb://localhost/;SharedAccessKeyName=" + servicebus.KeyName + ";SharedAccessKey=" + sasKey,

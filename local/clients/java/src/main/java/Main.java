@@ -21,7 +21,7 @@ public class Main {
     /** LIMIT is the number of seconds that a case may take. */
     static final int LIMIT = 60;
 
-    static final Map<String, Map<String, Case>> PROGRAMS = Map.of("servicebus", ServiceBusCases.CASES, "cosmos", CosmosCases.CASES);
+    static final Map<String, Map<String, Case>> PROGRAMS = Map.of("servicebus", ServiceBusCases.CASES, "cosmos", CosmosCases.CASES, "blob", BlobCases.CASES);
 
     public static void main(String[] args) throws Exception {
         List<String> prefixes = Arrays.asList(args).subList(1, args.length);
