@@ -155,7 +155,7 @@ func jobRows() []row {
 		{name: "Stop-CrossTenantMigrationJob-that-does-not-exist", function: "Stop-CrossTenantMigrationJob", seed: withJobs, params: ofJob("wave 0", nil)},
 		{
 			name: "Remove-CrossTenantMigrationJob", function: "Remove-CrossTenantMigrationJob", seed: withJobs, params: ofJob("wave 4", nil),
-			refusals: []refusal{{"a job that runs", map[string]any{"JobName": "wave 3"}, catalog.FailureConflict, "Current status is inProgress"}},
+			refusals: []refusal{{"a job that runs", map[string]any{"JobName": "wave 3"}, catalog.FailureConflict, "must be in final state"}},
 		},
 		{
 			name: "Test-CrossTenantMigrationUser", function: "Test-CrossTenantMigrationUser", seed: withJobs, params: ofJob("wave 3", map[string]any{"UserId": caraID}),
