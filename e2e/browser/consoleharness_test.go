@@ -70,7 +70,8 @@ func newInstallation(t *testing.T, options ...string) *installation {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	i.cli = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home)
+	// All installations of a user share one key store, in which they sign each other out.
+	i.cli = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "MATOOLKIT_TOKEN_STORE=file")
 	for name, value := range i.at.CLI {
 		i.cli = append(i.cli, name+"="+value)
 	}
