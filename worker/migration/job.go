@@ -147,7 +147,7 @@ func explain(err error) error {
 	switch {
 	case says(err, "duplicateDisplayNameJob", "displayName already exists"): // and no read shows the job
 		return conflict(fmt.Sprintf("the name is that of a job that Graph does not show, such as one that was deleted: give another JobName (%s)", err))
-	case says(err, "minThresholdFailed", "must be greater than the current time"):
+	case tooLate(err):
 		return wrong(fmt.Sprintf("CompleteAfter has passed: give a time in the future (%s)", err))
 	}
 	return err
@@ -380,4 +380,9 @@ func (s service) removeJob(ctx context.Context, p catalog.Params) (any, error) {
 		err = conflict(fmt.Sprintf("Graph deletes a job that is completed, failed or cancelled: cancel it with Stop-CrossTenantMigrationJob, or wait until it has ended (%s)", err))
 	}
 	return answer, err
+}
+
+// tooLate reports whether Graph refuses a time because it has passed.
+func tooLate(err error) bool {
+	return err != nil && says(err, "minThresholdFailed", "must be greater than the current time")
 }
