@@ -88,8 +88,11 @@ func (a *server) getLatestResult(c *gin.Context) {
 
 // refuseOwner refuses what a caller may do for themselves only.
 func refuseOwner(c *gin.Context, to string) {
-	name := callerOf(c).Name
-	refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may not %s another owner: the role %s is for the owner %q", name, to, signin.RoleRequester, name)
+	if identityOf(c).Owner == "" {
+		refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may not %s any owner: the token has no sign-in name", callerOf(c).Name, to)
+		return
+	}
+	refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may not %s another owner: the role %s is for the owner %q", callerOf(c).Name, to, signin.RoleRequester, identityOf(c).Owner)
 }
 
 // ownBatch reads the id of a batch that the caller may read. To a caller who may read only their own it is as if there
@@ -105,7 +108,7 @@ func (a *server) ownBatch(c *gin.Context) (name string, id int, ok bool) {
 	case err != nil && problem.CodeOf(err) != api.CodeNotFound:
 		fail(c, err)
 	case err != nil || !identity.MayFor(signin.Read, view.Owner):
-		refuse(c, http.StatusNotFound, api.CodeNotFound, "pipeline %q has no batch %d of the owner %q", name, id, identity.Name)
+		refuse(c, http.StatusNotFound, api.CodeNotFound, "pipeline %q has no batch %d of the owner %q", name, id, identity.Owner)
 	default:
 		return name, id, true
 	}

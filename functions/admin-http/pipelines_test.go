@@ -141,5 +141,5 @@ func TestARequesterIsTheOwner(t *testing.T) {
 type rita struct{}
 
 func (rita) Verify(context.Context, string) (signin.Identity, error) {
-	return signin.Identity{Name: "rita@contoso.example", Roles: []string{signin.RoleRequester}}, nil
+	return signin.Identity{Name: "rita@contoso.example", Owner: "rita@contoso.example", Roles: []string{signin.RoleRequester}}, nil
 }

@@ -27,7 +27,7 @@ type Permission string
 // not decide on its gates. Operate includes Request, and for every owner.
 const (
 	Read       Permission = "read"
-	Request    Permission = "request" // batches of pipelines whose owner the caller is
+	Request    Permission = "request" // batches of pipelines with the caller as their owner
 	Operate    Permission = "operate"
 	Approve    Permission = "approve"
 	Administer Permission = "administer" // all other changes, and what can hold anything: rows, messages, all audit records
@@ -61,9 +61,9 @@ func (i Identity) Permissions() (all []Permission) {
 }
 
 // MayFor reports whether the caller may do with the batches of an owner what the permission allows for all:
-// with Request they may do so with those whose owner has their name.
+// with Request they may do so with their own.
 func (i Identity) MayFor(p Permission, owner string) bool {
-	return i.May(p) || i.May(Request) && strings.EqualFold(owner, i.Name)
+	return i.May(p) || i.May(Request) && i.Owner != "" && strings.EqualFold(owner, i.Owner)
 }
 
 // Granting returns the roles that grant a permission.

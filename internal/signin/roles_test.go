@@ -49,9 +49,20 @@ func TestWhomRequestsAreFor(t *testing.T) {
 		{signin.RoleOperator, "bob@contoso.example", true, true},
 		{signin.RoleAdmin, "bob@contoso.example", true, true},
 	} {
-		i := signin.Identity{Name: "ann@contoso.example", Roles: []string{c.role}}
+		i := signin.Identity{Name: "Ann Lee", Owner: "ann@contoso.example", Roles: []string{c.role}}
 		if reads, does := i.MayFor(signin.Read, c.owner), i.MayFor(signin.Operate, c.owner); reads != c.reads || does != c.does {
 			t.Errorf("%s, for %q: reads %v, requests %v", c.role, c.owner, reads, does)
+		}
+	}
+}
+
+// A token without a sign-in name has no owner: a display name can be that of another person.
+func TestADisplayNameIsNoOwner(t *testing.T) {
+	t.Parallel()
+	i := signin.Identity{Name: "Ann Lee", Roles: []string{signin.RoleRequester}}
+	for _, owner := range []string{"", "Ann Lee"} {
+		if i.MayFor(signin.Operate, owner) || i.MayFor(signin.Read, owner) {
+			t.Errorf("the owner %q", owner)
 		}
 	}
 }

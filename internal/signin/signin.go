@@ -5,6 +5,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,11 @@ type Identity struct {
 	// else "system". Where tokens of several
 	// tenants are taken, the tenant's ID follows in brackets: people of two
 	// tenants can have the same name.
-	Name     string
+	Name string
+	// Owner is the owner of the batches that the caller requests for themselves: the sign-in name, of an
+	// application the object ID, with the tenant as Name has it. It is empty where the token has none: a
+	// display name is not unique.
+	Owner    string
 	ObjectID string
 	TenantID string
 	// Roles are the app roles that the caller was assigned.
@@ -180,7 +185,11 @@ func (v *Verifier) Verify(ctx context.Context, authorizationHeader string) (Iden
 	}
 	identity := c.identity()
 	if len(v.tenants) > 1 {
-		identity.Name += " (" + identity.TenantID + ")"
+		in := " (" + identity.TenantID + ")"
+		identity.Name += in
+		if identity.Owner != "" {
+			identity.Owner += in
+		}
 	}
 	return identity, nil
 }
@@ -258,6 +267,10 @@ func (v *Verifier) isAudience(audience string) bool {
 }
 
 func (c claims) identity() Identity {
+	owner := cmp.Or(c.PreferredUsername, c.UPN, c.UniqueName)
+	if owner == "" && c.isApp() {
+		owner = c.ObjectID
+	}
 	name := "system"
 	for _, candidate := range []string{c.PreferredUsername, c.UPN, c.UniqueName, c.Name, c.ObjectID} {
 		if candidate != "" {
@@ -267,6 +280,7 @@ func (c claims) identity() Identity {
 	}
 	return Identity{
 		Name:     name,
+		Owner:    owner,
 		ObjectID: c.ObjectID,
 		TenantID: strings.ToLower(c.TenantID),
 		Roles:    c.Roles,
