@@ -39,7 +39,7 @@ func groupMailRows() []row {
 			name: "Set-ExchangePrimaryEmail-of-a-group", function: "Set-ExchangePrimaryEmail", seed: withGroupMail,
 			params: of(teamID, map[string]any{"PrimaryEmail": "movers@fabrikam.example"}),
 			refusals: []refusal{
-				{"an address of somebody else", map[string]any{"PrimaryEmail": "bob@contoso.example"}, addressTaken, "already being used"},
+				{"an address of another recipient", map[string]any{"PrimaryEmail": "bob@contoso.example"}, addressTaken, "already being used"},
 				{"a domain that is not accepted", map[string]any{"PrimaryEmail": "movers@other.example"}, notAccepted, "accepted domain"},
 			},
 		},

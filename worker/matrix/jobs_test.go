@@ -342,6 +342,29 @@ func TestCutsNobodyOverAfterAPostponement(t *testing.T) {
 	}
 }
 
+// A request that takes longer than the time lies ahead is refused, and made again with another time.
+func TestCutsPeopleOverInSpiteOfSlowRequests(t *testing.T) {
+	t.Parallel()
+	for slow, want := range map[int]string{1: "", 2: "", 9: "compare the clock of the worker"} {
+		w := start(t, row{seed: withJobs}, nil)
+		left := slow
+		w.interrupt(func(_ int, r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			if r.Method == http.MethodPatch && left > 0 {
+				left--
+				_ = w.clock.sleep(r.Context(), 6*time.Second)
+			}
+			return send()
+		})
+		answer, err := w.call(t.Context(), "Complete-CrossTenantMigrationJob", ofJob("wave 3", nil), false)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%d slow requests: got %s, %v", slow, answer, err)
+		}
+		if err != nil && left != 9-3 {
+			t.Errorf("%d requests were made, want 3", 9-left)
+		}
+	}
+}
+
 // answering changes the JSON of answers to GET.
 func (w *world) answering(change func(body map[string]any) map[string]any) {
 	w.interrupt(func(_ int, r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {

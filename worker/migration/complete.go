@@ -14,6 +14,9 @@ import (
 // soon is how far from now the time is that a completion sets. Pages disagree on whether a time may have passed.
 const soon = 5 * time.Second
 
+// maxLate is how often the time of the cut-over is written where the request took so long that it had passed.
+const maxLate = 3
+
 // CompleteJobResult is the result of Complete-CrossTenantMigrationJob.
 type CompleteJobResult struct{ JobName string }
 
@@ -45,12 +48,12 @@ func (s service) completeJob(ctx context.Context, p catalog.Params) (any, error)
 			done, err := s.graph.Write(ctx, http.MethodPatch, jobPath(name), graph.Fresh(func() any {
 				return map[string]any{"completeAfterDateTime": s.graph.Now().Add(soon).UTC().Format(time.RFC3339)}
 			}))
-			if !tooLate(err) || tries == maxLate {
+			if !tooLate(err) {
 				return done, err
+			}
+			if tries == maxLate {
+				return false, failed(fmt.Sprintf("Graph takes a time in %s for passed: compare the clock of the worker, and retry the step (%v)", soon, err))
 			}
 		}
 	}, "the time was written, but Graph does not show it")
 }
-
-// maxLate is how often the time of the cut-over is written where the request took so long that it had passed.
-const maxLate = 3
