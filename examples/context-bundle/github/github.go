@@ -1,4 +1,4 @@
-// Package github reads repositories through the REST API of GitHub, version 2022-11-28: what is told about a
+// Package github reads repositories through the REST API of GitHub, version 2022-11-28: the properties of a
 // repository, and files of its default branch. Requests are conditional where the caller has an ETag.
 //
 // All requests of a Client pass one limiter. A request above a limit of GitHub is repeated when GitHub permits it, unless
@@ -70,7 +70,7 @@ func New(c Config) (*Client, error) {
 // MaxFile is how many bytes of a file are read.
 const MaxFile = 1 << 20
 
-// About is what is told about a repository, as far as it does not change with each push.
+// About has the properties of a repository that do not change with each push.
 type About struct {
 	Description   string   `json:"description,omitempty"`
 	Language      string   `json:"language,omitempty"`
@@ -98,7 +98,7 @@ type Repository struct {
 	About About
 }
 
-// Repository reads what is told about a repository. Etag is that of an earlier answer, or empty. The error is a
+// Repository reads the properties of a repository. Etag is that of an earlier answer, or empty. The error is a
 // *catalog.Failure: catalog.FailureParameters if there is no such repository, or the token may not see it.
 func (c *Client) Repository(ctx context.Context, owner, name, etag string) (Repository, error) {
 	if err := CheckNames(owner, name); err != nil {
