@@ -6,13 +6,10 @@ package pgconnect
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/matoolkit/matoolkit/internal/loopback"
+	"github.com/matoolkit/matoolkit/internal/tlsroots"
 )
 
 // Connection is a parsed and validated connection string.
@@ -243,19 +241,9 @@ func (c *Connection) setTLS(parameters map[string]string) error {
 	if file == "" || file == "system" {
 		return nil
 	}
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		var path *fs.PathError
-		if errors.As(err, &path) {
-			err = path.Err
-		}
-		return fmt.Errorf("the file that sslrootcert names cannot be read: %w", err)
-	}
-	c.TLS.RootCAs = x509.NewCertPool()
-	if !c.TLS.RootCAs.AppendCertsFromPEM(pem) {
-		return errors.New("the file that sslrootcert names contains no PEM certificate")
-	}
-	return nil
+	var err error
+	c.TLS.RootCAs, err = tlsroots.File("sslrootcert", file)
+	return err
 }
 
 func (c *Connection) setSignIn() error {

@@ -1,6 +1,7 @@
 // Package tlsroots makes HTTP clients that trust one more certificate authority
 // than the system does: a corporate proxy that inspects TLS, or the identity
-// provider of a local installation. It knows nothing of the servers.
+// provider of a local installation. It also reads the authorities of one server from a file. It knows nothing of
+// the servers.
 package tlsroots
 
 import (

@@ -2,12 +2,8 @@ package database
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
-	"io/fs"
 	"net"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,6 +13,7 @@ import (
 	"github.com/microsoft/go-mssqldb/msdsn"
 
 	"github.com/matoolkit/matoolkit/internal/loopback"
+	"github.com/matoolkit/matoolkit/internal/tlsroots"
 )
 
 // connection is a parsed and validated connection string of SQL Server.
@@ -169,20 +166,9 @@ func (c *connection) setTLS(parameters map[string]string) error {
 	if file == "" {
 		return nil
 	}
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		var path *fs.PathError
-		if errors.As(err, &path) {
-			err = path.Err
-		}
-		return fmt.Errorf("the file that Certificate names cannot be read: %w", err)
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return errors.New("the file that Certificate names contains no PEM certificate")
-	}
-	c.config.TLSConfig.RootCAs = roots
-	return nil
+	var err error
+	c.config.TLSConfig.RootCAs, err = tlsroots.File("Certificate", file)
+	return err
 }
 
 // setIntent says that the connection only reads, which may lead to a replica. It requires

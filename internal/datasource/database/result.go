@@ -9,11 +9,12 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/panics"
 )
 
-// decode makes the JSON of a value of one column that is not NULL.
-type decode func(value any) (json.RawMessage, error)
+// decode makes the JSON of a value.
+type decode = datasource.Decode[any]
 
 // session is a connection with a query under way.
 type session struct {
@@ -30,11 +31,9 @@ type session struct {
 // result is the rows of a session.
 type result struct {
 	session
-	cancel context.CancelFunc // ends the query
 	values []any
 	json   []json.RawMessage
-	number int   // of the row
-	err    error // what Next gives from now on
+	number int // of the row
 	ended  bool
 	// stuck is filled when a step returns that was not waited for.
 	stuck  chan error
@@ -42,34 +41,12 @@ type result struct {
 }
 
 // read makes the rows of a session. cancel ends its query.
-func read(s session, cancel context.CancelFunc) *result {
-	r := &result{session: s, cancel: cancel, values: make([]any, len(s.columns)), json: make([]json.RawMessage, len(s.columns))}
-	return r
-}
-
-// Columns are the names of the columns.
-func (r *result) Columns() []string { return r.columns }
-
-// Next gives the next row. io.EOF is the end of a result that is complete.
-func (r *result) Next(ctx context.Context) ([]json.RawMessage, error) {
-	if r.err != nil {
-		return nil, r.err
-	}
-	row, err := r.next(ctx)
-	if err != nil {
-		r.err = err
-		_ = r.Close()
-		return nil, err
-	}
-	return row, nil
+func read(s session, cancel context.CancelFunc) datasource.Rows {
+	r := &result{session: s, values: make([]any, len(s.columns)), json: make([]json.RawMessage, len(s.columns))}
+	return datasource.NewCursor(s.columns, r.next, cancel, r.finish)
 }
 
 func (r *result) next(ctx context.Context) ([]json.RawMessage, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	stop := context.AfterFunc(ctx, r.cancel)
-	defer stop()
 	if !r.step(ctx) {
 		if r.stuck != nil {
 			return nil, ctx.Err()
@@ -84,15 +61,8 @@ func (r *result) next(ctx context.Context) ([]json.RawMessage, error) {
 	if err := r.rows.Scan(targets...); err != nil {
 		return nil, fmt.Errorf("row %d: %w", r.number, because(ctx, err))
 	}
-	for i, v := range r.values {
-		var err error
-		if v == nil {
-			r.json[i] = json.RawMessage("null")
-		} else if r.json[i], err = r.decode[i](v); err != nil {
-			return nil, fmt.Errorf("row %d, column %q: %w", r.number, r.columns[i], err)
-		}
-	}
-	return r.json, nil
+	err := datasource.DecodeRow(r.json, r.number, r.columns, r.decode, func(i int) (any, bool) { return r.values[i], r.values[i] == nil })
+	return r.json, err
 }
 
 // step goes to the next row, if there is one.
@@ -121,7 +91,7 @@ func (r *result) step(ctx context.Context) bool {
 	}
 }
 
-// complete gives io.EOF if there are no further rows because all were read.
+// complete returns io.EOF if there are no further rows because all were read, and ends the query.
 func (r *result) complete(ctx context.Context) error {
 	if err := cmp.Or(r.failed, r.rows.Err()); err != nil {
 		return fmt.Errorf("the result ended early, after %d rows: %w", r.number, because(ctx, err))
@@ -136,17 +106,12 @@ func (r *result) complete(ctx context.Context) error {
 	return io.EOF
 }
 
-// Close ends the query, also where rows are left.
-func (r *result) Close() error {
-	if r.err == nil {
-		r.err = errors.New("the result was closed before its end")
-	}
+// finish ends a query that is cut short.
+func (r *result) finish(bool) {
 	if r.ended {
-		r.cancel()
-		return nil
+		return
 	}
 	r.ended = true
-	r.cancel()
 	closeAll := func() {
 		// Its error does not matter: this result already counts as incomplete.
 		_ = r.rows.Close()
@@ -159,10 +124,9 @@ func (r *result) Close() error {
 				return <-r.stuck
 			})
 		}()
-		return nil
+		return
 	}
 	closeAll()
-	return nil
 }
 
 // because says that a context ended where that is why err came about: drivers say many

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
 
+	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
@@ -168,7 +168,7 @@ func (s signIn) connector(config msdsn.Config, identity azcore.TokenCredential, 
 }
 
 func (s signIn) application(ctx context.Context, tenant string, client *http.Client) (string, error) {
-	options := &azidentity.ClientSecretCredentialOptions{DisableInstanceDiscovery: localAuthority()}
+	options := &azidentity.ClientSecretCredentialOptions{DisableInstanceDiscovery: datasource.LocalAuthority()}
 	if client != nil {
 		options.Transport = client
 	}
@@ -197,11 +197,4 @@ func tenantOf(sts string) (string, error) {
 		}
 	}
 	return "", errors.New("the server does not report its tenant; write the User ID as client id@tenant id")
-}
-
-// localAuthority says that tokens are made on this machine, where there is no service that
-// knows all authorities.
-func localAuthority() bool {
-	u, err := url.Parse(os.Getenv("AZURE_AUTHORITY_HOST"))
-	return err == nil && u.Host != "" && loopback.Is(u.Hostname())
 }

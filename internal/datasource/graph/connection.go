@@ -17,6 +17,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
+	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
@@ -120,7 +121,7 @@ func (c connection) credential(identity azcore.TokenCredential, client *http.Cli
 	if !c.local {
 		options.Cloud = c.cloud.entra
 	}
-	localEntra := c.local && localAuthority()
+	localEntra := c.local && datasource.LocalAuthority()
 	if c.secret != "" {
 		return azidentity.NewClientSecretCredential(c.tenant, c.client, c.secret,
 			&azidentity.ClientSecretCredentialOptions{ClientOptions: options, DisableInstanceDiscovery: localEntra})
@@ -147,10 +148,4 @@ func sameHost(a, b string) bool {
 	u, err := url.Parse(a)
 	v, err2 := url.Parse(b)
 	return err == nil && err2 == nil && strings.EqualFold(u.Hostname(), v.Hostname())
-}
-
-// localAuthority says that tokens are made on this machine, where there is no service that knows all authorities.
-func localAuthority() bool {
-	u, err := url.Parse(os.Getenv(authorityHost))
-	return err == nil && u.Host != "" && loopback.Is(u.Hostname())
 }

@@ -88,7 +88,11 @@ func (s *source) Query(ctx context.Context) (datasource.Rows, error) {
 		}
 		return nil, err
 	}
-	return r, nil
+	return datasource.NewCursor(r.columns, r.read, r.stop, func(bool) {
+		if r.close != nil {
+			r.close()
+		}
+	}), nil
 }
 
 // names are the columns of a runbook's mapping.
@@ -100,49 +104,20 @@ func (s *source) names() []string {
 	return names
 }
 
-// rows is a [datasource.Rows].
+// rows is a result that is being read.
 type rows struct {
-	ctx     context.Context // of the query
+	ctx     context.Context // of the query: the requests belong to it
 	stop    context.CancelFunc
 	columns []string
 	next    func(context.Context) ([]json.RawMessage, error)
-	close   func()
-	err     error // what Next gives from now on
+	close   func() // nil: nothing is to be closed
 }
 
-var errClosed = errors.New("the result was closed before its end")
-
-func (r *rows) Columns() []string { return r.columns }
-
-func (r *rows) Next(ctx context.Context) ([]json.RawMessage, error) {
-	if r.err != nil {
-		return nil, r.err
-	}
-	// The requests belong to the context of the query; this context ends them too.
-	defer context.AfterFunc(ctx, r.stop)()
+func (r *rows) read(ctx context.Context) ([]json.RawMessage, error) {
 	values, err := r.next(r.ctx)
 	// An end that was seen after the time was over is not the end of the result.
 	if ended := errors.Join(ctx.Err(), r.ctx.Err()); ended != nil {
-		values, err = nil, ended
-	}
-	if err != nil {
-		r.finish(err)
+		return nil, ended
 	}
 	return values, err
-}
-
-func (r *rows) Close() error {
-	r.finish(errClosed)
-	return nil
-}
-
-func (r *rows) finish(err error) {
-	if r.err == nil {
-		r.err = err
-	}
-	if r.close != nil {
-		r.close()
-		r.close = nil
-	}
-	r.stop()
 }

@@ -97,7 +97,7 @@ func (s *source) Query(ctx context.Context) (_ datasource.Rows, err error) {
 		return nil, failed(ctx, "prepare the query", err, s.statement)
 	}
 	reader := conn.ExecParams(ctx, s.statement, nil, nil, nil, nil)
-	r := &rows{conn: conn, reader: reader, cancel: cancel, statement: s.statement, decode: decoders}
+	r := &rows{conn: conn, reader: reader, statement: s.statement, decode: decoders}
 	fields := reader.FieldDescriptions()
 	if fields == nil { // the server refused to run it
 		if _, err := reader.Close(); err != nil {
@@ -114,7 +114,7 @@ func (s *source) Query(ctx context.Context) (_ datasource.Rows, err error) {
 		r.columns = append(r.columns, f.Name)
 	}
 	r.json = make([]json.RawMessage, len(fields))
-	return r, nil
+	return datasource.NewCursor(r.columns, r.next, cancel, r.end), nil
 }
 
 // connect connects, signs in and begins the transaction.

@@ -9,44 +9,22 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/matoolkit/matoolkit/internal/datasource"
 )
 
 // rows is a result that is being read.
 type rows struct {
 	conn      *pgconn.PgConn
 	reader    *pgconn.ResultReader
-	cancel    context.CancelFunc // ends the query
 	statement string
 	columns   []string
 	decode    []decode // for each column
 	json      []json.RawMessage
-	number    int   // of the row
-	err       error // what Next gives from now on
-	ended     bool
-}
-
-// Columns are the names of the columns.
-func (r *rows) Columns() []string { return r.columns }
-
-// Next gives the next row. io.EOF is the end of a result that is complete.
-func (r *rows) Next(ctx context.Context) ([]json.RawMessage, error) {
-	if r.err != nil {
-		return nil, r.err
-	}
-	row, err := r.next(ctx)
-	if err != nil {
-		r.err = err
-		_ = r.Close()
-		return nil, err
-	}
-	return row, nil
+	number    int // of the row
 }
 
 func (r *rows) next(ctx context.Context) ([]json.RawMessage, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	defer context.AfterFunc(ctx, r.cancel)()
 	if !r.reader.NextRow() {
 		return nil, r.complete(ctx)
 	}
@@ -55,18 +33,11 @@ func (r *rows) next(ctx context.Context) ([]json.RawMessage, error) {
 	if len(values) != len(r.decode) {
 		return nil, fmt.Errorf("row %d has %d values for %d columns", r.number, len(values), len(r.decode))
 	}
-	for i, v := range values {
-		var err error
-		if v == nil {
-			r.json[i] = json.RawMessage("null")
-		} else if r.json[i], err = r.decode[i](string(v)); err != nil {
-			return nil, fmt.Errorf("row %d, column %q: %w", r.number, r.columns[i], err)
-		}
-	}
-	return r.json, nil
+	err := datasource.DecodeRow(r.json, r.number, r.columns, r.decode, func(i int) (string, bool) { return string(values[i]), values[i] == nil })
+	return r.json, err
 }
 
-// complete gives io.EOF if there are no further rows because all were read: the server
+// complete returns io.EOF if there are no further rows because all were read: the server
 // says so at the end, and that it is ready for the next query.
 func (r *rows) complete(ctx context.Context) error {
 	_, err := r.reader.Close()
@@ -76,24 +47,16 @@ func (r *rows) complete(ctx context.Context) error {
 	if err != nil {
 		return failed(ctx, fmt.Sprintf("the result ended early, after %d rows", r.number), err, r.statement)
 	}
-	r.ended = true
-	end(r.conn)
 	return io.EOF
 }
 
-// Close ends the query, also where rows are left.
-func (r *rows) Close() error {
-	if r.err == nil {
-		r.err = errors.New("the result was closed before its end")
+// end ends the query. Of one that is cut short the error does not matter: the result already counts as incomplete. The
+// driver has the server cancel a query that runs.
+func (r *rows) end(complete bool) {
+	if complete {
+		end(r.conn)
+		return
 	}
-	r.cancel()
-	if r.ended {
-		return nil
-	}
-	r.ended = true
-	// Its error does not matter: this result already counts as incomplete. The driver has
-	// the server cancel a query that runs.
 	_, _ = r.reader.Close()
 	hangUp(r.conn)
-	return nil
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/pgconnect"
 )
 
-// decode makes the JSON of the text of a value that is not NULL.
-type decode func(text string) (json.RawMessage, error)
+// decode makes the JSON of the text of a value.
+type decode = datasource.Decode[string]
 
 func plain(text string) (json.RawMessage, error) { return datasource.Value(text) }
 
