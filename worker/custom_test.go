@@ -15,7 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -67,7 +66,7 @@ func functionsDir(t *testing.T, manifest, program string) string {
 // The worker as it ships, with a custom function, keeps the message contract.
 func TestWorkerWithACustomFunctionKeepsTheContract(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	broker := testenv.Started(servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"}))(t)
 	workerCtx, stop := context.WithCancel(ctx)
@@ -107,7 +106,7 @@ func TestWorkerWithACustomFunctionKeepsTheContract(t *testing.T) {
 // to the next one.
 func TestStoppedWorkerLeavesNoFunctionBehind(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	broker := testenv.Started(servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"}))(t)
 	// The first call never ends.

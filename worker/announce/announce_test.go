@@ -106,7 +106,7 @@ func (f *flaky) Send(ctx context.Context, topic string, messages ...bus.Message)
 
 func TestItIsSentUntilItArrivesAndArrivesOnce(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	broker := testenv.Started(servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"}))(t)
 	client := testenv.Connected(azservicebus.NewClientFromConnectionString(broker.ConnectionString(), nil))(t)

@@ -77,7 +77,7 @@ func config(t *testing.T, server *servicebus.Server) verify.Config {
 		Client: dial(t, server), WorkerID: workerID, Results: message.SubscriptionOrchestrator,
 		Function: "Get-Echo", Parameters: json.RawMessage(`{"Text":"x"}`), Required: []string{"text"},
 		Huge: "Get-Echo", HugeParameters: json.RawMessage(`{"Text":"x","Huge":true}`),
-		Timeout: 10 * time.Second, HeartbeatWait: 10 * time.Second,
+		Timeout: time.Minute, HeartbeatWait: time.Minute,
 	}
 }
 
