@@ -130,8 +130,9 @@ test-short: ## run the tests without programs, servers and searches
 test-protocols: ## run the tests of internal/app with Azure's drivers
 	$(TEST) ./internal/app -count 1 -azure
 
-test-postgres: ## run the tests of the data source and the store on a PostgreSQL server (needs postgresql)
+test-postgres: ## run the tests of the data source, also in the whole system, and the store on a PostgreSQL server (needs postgresql)
 	$(TEST) -tags postgres -count 1 ./internal/datasource/postgres ./internal/store/postgres
+	$(TEST) -tags postgres -count 1 -run PostgreSQL ./e2e
 
 test-rabbitmq: ## run the tests of the bus driver rabbitmq, and batches, also on PostgreSQL (needs rabbitmq-server and postgresql)
 	$(TEST) -tags rabbitmq -count 1 ./internal/bus/rabbitmq
@@ -205,7 +206,7 @@ lint: ## check the format, vet, golangci-lint and the workflows
 	@unformatted=$$($(GOFUMPT) -l .); test -z "$$unformatted" || { echo "$$unformatted"; echo "not formatted: run $(GOFUMPT) -w ."; exit 1; }
 	$(PLAIN) go vet -trimpath ./...
 	$(PLAIN) go vet -trimpath -tags browser ./e2e/browser
-	$(PLAIN) go vet -trimpath -tags postgres ./internal/datasource/postgres
+	$(PLAIN) go vet -trimpath -tags postgres ./internal/datasource/postgres ./internal/store/postgres ./e2e
 	$(PLAIN) go vet -trimpath -tags rabbitmq ./internal/bus/rabbitmq/... ./handler
 	$(PLAIN) go -C bench/peers/river vet -trimpath ./...
 	$(PLAIN) GOFLAGS=-trimpath $(GOLANGCI) run

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -36,12 +37,16 @@ phases:
     steps:
       - {name: look, worker_id: worker-01, function: Test-EntraAddressAvailable, params: {Address: "{{Mail}}"}}
 on_member_removed:
-  - {name: farewell, worker_id: worker-01, function: Test-EntraAddressAvailable, params: {Address: "{{Mail}}"}}
+  - {name: farewell, worker_id: worker-01, function: Test-EntraAddressAvailable, params: {Address: "gone.{{Mail}}"}}
 `
 
 const (
 	waveID = "cccccccc-0000-4000-8000-000000000001"
 	annID  = "cccccccc-0000-4000-8000-000000000002"
+	bobID  = "cccccccc-0000-4000-8000-000000000003"
+	cyID   = "cccccccc-0000-4000-8000-000000000004"
+	gusID  = "cccccccc-0000-4000-8000-000000000005"
+	hanID  = "cccccccc-0000-4000-8000-000000000006"
 )
 
 // fromSharePoint is a site with a list and an Excel file of people.
@@ -58,14 +63,28 @@ func fromSharePoint(t *testing.T, people ...string) tenant.Seed {
 	}}}
 }
 
-// TestPeopleOfMicrosoft365 has batches appear from the members of a group and from a list, previews an Excel file, and
-// takes people who leave the group and the list out of their batches.
+// salesPerson is a user with a department, and with the start of a wave.
+func salesPerson(id, name, department string) tenant.User {
+	u := tenant.User{
+		"userPrincipalName": name + "@contoso.example", "mail": name + "@contoso.example", "department": department, "accountEnabled": true,
+		"onPremisesExtensionAttributes": map[string]any{"extensionAttribute1": "2035-04-01 18:00"},
+	}
+	if id != "" {
+		u["id"] = id
+	}
+	return u
+}
+
+// TestPeopleOfMicrosoft365 has batches appear from the members of a group, from a filter of users and from a list, previews
+// an Excel file, and takes people who leave the group, the department and the list out of their batches. Many who leave the
+// group at once are held until an administrator confirms that they leave.
 func TestPeopleOfMicrosoft365(t *testing.T) {
 	t.Parallel()
 	seed := fromSharePoint(t, "dora", "emil", "fay")
 	seed.Users = []tenant.User{
 		{"id": annID, "userPrincipalName": "ann@contoso.example", "mail": "ann@contoso.example"},
-		{"userPrincipalName": "bob@contoso.example", "mail": "bob@contoso.example"}, {"userPrincipalName": "cy@contoso.example", "mail": "cy@contoso.example"},
+		{"id": bobID, "userPrincipalName": "bob@contoso.example", "mail": "bob@contoso.example"}, {"id": cyID, "userPrincipalName": "cy@contoso.example", "mail": "cy@contoso.example"},
+		salesPerson(gusID, "gus", "Sales"), salesPerson(hanID, "han", "Sales"), salesPerson("", "ida", "Finance"),
 	}
 	seed.Groups = []tenant.SeedGroup{{
 		Properties: map[string]any{"id": waveID, "mailNickname": "wave", "description": "2035-03-01 18:00"},
@@ -79,6 +98,7 @@ func TestPeopleOfMicrosoft365(t *testing.T) {
 		s.must("runbook", "publish", s.path(name+".yaml"), "--force")
 	}
 	publish("group", "groups: ["+waveID+"]\n  columns: {Mail: mail, Start: group/description}")
+	publish("users", "users: department eq 'Sales' and accountEnabled eq true\n  columns: {Mail: mail, Start: onPremisesExtensionAttributes/extensionAttribute1}")
 	publish("list", "list: {site: https://contoso.sharepoint.com/sites/migration, name: Waves}\n  columns: {Mail: Title, Start: Start_x0020_Date}")
 	publish("nobody", "groups: ["+annID+"]\n  columns: {Mail: mail, Start: group/description}")
 
@@ -91,7 +111,7 @@ func TestPeopleOfMicrosoft365(t *testing.T) {
 		t.Errorf("the Excel file has %+v", preview)
 	}
 
-	for _, name := range []string{"group", "list", "nobody"} {
+	for _, name := range []string{"group", "users", "list", "nobody"} {
 		s.must("automation", "enable", name)
 	}
 	s.tick()
@@ -104,28 +124,58 @@ func TestPeopleOfMicrosoft365(t *testing.T) {
 		starts = append(starts, b.RunbookName+" "+b.BatchStartTime.UTC().Format("2006-01-02T15:04"))
 	}
 	slices.Sort(starts)
-	if want := []string{"group 2035-03-01T17:00", "list 2035-03-03T18:00"}; !slices.Equal(starts, want) {
+	if want := []string{"group 2035-03-01T17:00", "list 2035-03-03T18:00", "users 2035-04-01T16:00"}; !slices.Equal(starts, want) {
 		t.Fatalf("the batches are %q, want %q", starts, want)
 	}
 	wantKeys(s, batches["group"], "ann@contoso.example active, bob@contoso.example active, cy@contoso.example active")
 	wantKeys(s, batches["list"], "dora@list.example active, emil@list.example active, fay@list.example active")
+	wantKeys(s, batches["users"], "gus@contoso.example active, han@contoso.example active")
 	s.runbook = "nobody"
 	if v := s.automation(); !strings.Contains(v.LastError, "the group "+annID+": Graph answered 404") {
 		t.Errorf("a group that does not exist: %q", v.LastError)
 	}
 
-	leaveGroup(s, waveID, annID)
+	graph := graphOf(s)
+	graph(http.MethodDelete, "/v1.0/groups/"+waveID+"/members/"+annID+"/$ref", nil)
+	graph(http.MethodPatch, "/v1.0/users/"+gusID, map[string]any{"department": "Finance"})
 	again := testenv.Must(json.Marshal(fromSharePoint(t, "dora", "fay")))(t)
 	if err := demo.Seed(t.Context(), m.endpoints.TenantURL, again); err != nil {
 		t.Fatal(err)
 	}
 	s.tick()
 	wantKeys(s, batches["group"], "ann@contoso.example removed, bob@contoso.example active, cy@contoso.example active")
+	wantKeys(s, batches["users"], "gus@contoso.example removed, han@contoso.example active")
 	wantKeys(s, batches["list"], "dora@list.example active, emil@list.example removed, fay@list.example active")
-	s.until("the removal step has run", func() (bool, any) {
+	s.awaitFarewells(batches["list"], 1)
+
+	for _, id := range []string{bobID, cyID} {
+		graph(http.MethodDelete, "/v1.0/groups/"+waveID+"/members/"+id+"/$ref", nil)
+	}
+	s.tick()
+	wantKeys(s, batches["group"], "ann@contoso.example removed, bob@contoso.example active, cy@contoso.example active")
+	held := s.removals(batches["group"])
+	if held.Members != 2 || held.Of != 2 || held.Reason == "" {
+		t.Fatalf("held is %+v", held)
+	}
+	s.must("batch", "confirm-removals", strconv.Itoa(batches["group"]), "--yes", "--revision", held.Revision, "--reason", "the wave is cancelled")
+	s.until("the confirmed removals are carried out", func() (bool, any) { b := s.get(batches["group"]); return b.Held == nil, b.Held })
+	wantKeys(s, batches["group"], "ann@contoso.example removed, bob@contoso.example removed, cy@contoso.example removed")
+	s.awaitFarewells(batches["group"], 3)
+}
+
+// awaitFarewells waits until so many removal steps of a batch have succeeded.
+func (s *saga) awaitFarewells(batch, want int) {
+	s.t.Helper()
+	s.until(fmt.Sprintf("%d removal steps of batch %d have run", want, batch), func() (bool, any) {
 		var steps api.Page[api.Step]
-		s.ask(&steps, "batch", "steps", strconv.Itoa(batches["list"]), "--all")
-		return slices.ContainsFunc(steps.Items, func(v api.Step) bool { return v.Name == "farewell" && v.Status == "succeeded" }), steps.Items
+		s.ask(&steps, "batch", "steps", strconv.Itoa(batch), "--all")
+		n := 0
+		for _, v := range steps.Items {
+			if v.Name == "farewell" && v.Status == "succeeded" {
+				n++
+			}
+		}
+		return n == want, steps.Items
 	})
 }
 
@@ -142,8 +192,8 @@ func wantKeys(s *saga, batch int, want string) {
 	}
 }
 
-// leaveGroup takes a person out of a group, as the worker's app registration may.
-func leaveGroup(s *saga, group, member string) {
+// graphOf calls Microsoft Graph as the worker's app registration may. A call must change something without an answer.
+func graphOf(s *saga) func(method, path string, body any) {
 	s.t.Helper()
 	env := s.endpoints.Worker
 	client := testenv.Must(tlsroots.HTTPClient(env["EXTRA_CA_FILE"]))(s.t)
@@ -157,11 +207,16 @@ func leaveGroup(s *saga, group, member string) {
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
 		s.t.Fatal(err)
 	}
-	request := testenv.Must(http.NewRequestWithContext(s.t.Context(), http.MethodDelete, env["GRAPH_URL"]+"/v1.0/groups/"+group+"/members/"+member+"/$ref", nil))(s.t)
-	request.Header.Set("Authorization", "Bearer "+answer.Token)
-	left := testenv.Must(client.Do(request))(s.t)
-	_ = left.Body.Close()
-	if left.StatusCode != http.StatusNoContent {
-		s.t.Fatalf("leaving the group: %s", left.Status)
+	return func(method, path string, body any) {
+		s.t.Helper()
+		text := testenv.Must(json.Marshal(body))(s.t)
+		request := testenv.Must(http.NewRequestWithContext(s.t.Context(), method, env["GRAPH_URL"]+path, bytes.NewReader(text)))(s.t)
+		request.Header.Set("Authorization", "Bearer "+answer.Token)
+		request.Header.Set("Content-Type", "application/json")
+		response := testenv.Must(client.Do(request))(s.t)
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusNoContent {
+			s.t.Fatalf("%s %s: %s", method, path, response.Status)
+		}
 	}
 }
