@@ -107,6 +107,8 @@ The names of functions and parameters are compared without case. Each type is al
 
 What was not confirmed by a live tenant, or where Microsoft's pages disagree, is listed for [Graph](fidelity.md#graph) and [Exchange Online](fidelity.md#exchange-online).
 
+For what no function does, write a [function of your own](../write-a-worker.md#add-a-command-function), also in PowerShell. What only a run in PowerShell can show of it is listed [in the same place](fidelity.md#graph).
+
 ## Migration tasks
 
 | task | tenant | functions |
