@@ -17,7 +17,15 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
-func readFunctions(string) (any, error) { return catalog.TaskGroups(), nil }
+// functions are the worker's, and the errors that each of them can have.
+type functions struct {
+	Groups []catalog.TaskGroup
+	Common []catalog.Error
+}
+
+func readFunctions(string) (any, error) {
+	return functions{catalog.TaskGroups(), catalog.CommonErrors()}, nil
+}
 
 // problemCode is a code of a problem document with its HTTP statuses.
 type problemCode struct{ Code, Status, Doc string }

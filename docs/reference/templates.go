@@ -109,17 +109,27 @@ What was not confirmed by a live tenant, or where Microsoft's pages disagree, is
 
 For what no function does, write a [function of your own](../write-a-worker.md#add-a-command-function), also in PowerShell. What only a run in PowerShell can show of it is listed [in the same place](fidelity.md#graph).
 
+## Common failures
+
+Each function can fail in these ways. What else can fail, and special causes, are in the section of the function. ` + "`matoolkit batch errors`" + ` shows the failures of a batch.
+
+| failure | when | what to do |
+|---|---|---|
+{{- range .Common}}
+| {{code .Type}} | {{cell .When}} | {{cell .Do}} |
+{{- end}}
+
 ## Migration tasks
 
 | task | tenant | functions |
 |---|---|---|
-{{- range .}}
+{{- range .Groups}}
 | **{{.Name}}** | | |
 {{- range .Tasks}}
 | {{.Text}} | {{.Tenant}} | {{range $i, $f := .Functions}}{{if $i}}, {{end}}[{{$f.Name}}](#{{$f.Name | anchor}}){{end}} |
 {{- end}}
 {{- end}}
-{{range .}}
+{{range .Groups}}
 ## {{.Name}}
 
 | function | permissions |
@@ -143,6 +153,14 @@ For what no function does, write a [function of your own](../write-a-worker.md#a
 |---|---|
 {{- range .Result}}
 | {{code .Name}} | {{cell .Description}} |
+{{- end}}
+{{- end}}
+{{- if .Errors}}
+
+| failure | when | what to do |
+|---|---|---|
+{{- range .Errors}}
+| {{code .Type}} | {{cell .When}} | {{cell .Do}} |
 {{- end}}
 {{- end}}
 {{if .ReadOnly}}

@@ -17,6 +17,11 @@ var TestEntraConditionalAccessExclusion = Function{
 		{"reason", "If not: the actual and the expected state of the policies that differ."},
 		{"data", "UserId or GroupId, ExpectedExcluded, and Policies: Id, Name, State, Excluded, and By, the group that excludes a user."},
 	},
+	Errors: []Error{
+		unknownUser,
+		{FailureConflict, "The tenant has no policy of this name.", "Correct the name."},
+		{FailureParameters, "None or both of UserId and GroupId are given.", "Give one of them."},
+	},
 	Permissions: []string{"Policy.Read.All", "GroupMember.Read.All", "User.Read.All"},
 	ReadOnly:    true,
 	Repeated:    "Reads only. Entra ID may apply a change of a group some minutes later.",

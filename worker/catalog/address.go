@@ -19,6 +19,12 @@ var AddExchangeSecondaryEmail = Function{
 		legacyExchangeDN,
 		x500Addresses,
 	},
+	Errors: []Error{
+		unknownRecipient,
+		addressTaken,
+		notAccepted,
+		{FailureParameters, "An address is not valid, or SecondaryEmails has an X500 address.", "Correct it, or give X500 addresses in X500Addresses."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "The function adds only addresses that a read does not show, and reads them back.",
 }
@@ -35,6 +41,11 @@ var RemoveExchangeAddresses = Function{
 		{Name: "Domain", Type: Domain, Description: "The domain whose addresses are removed."},
 		{Name: "Addresses", Type: StringList, Description: "The addresses to remove: SMTP addresses, and others with their type, such as x500:/o=old/cn=ada. Give them or Domain, or both."},
 		{Name: "PrimaryEmail", Type: Email, Description: "The primary address afterwards. Default: the present one or, if that is in the domain, the address in an onmicrosoft.com domain."},
+	},
+	Errors: []Error{
+		unknownRecipient,
+		{FailureConflict, "A primary address, a sign-in name or the address in the initial domain would be removed.", "Give PrimaryEmail, change the sign-in name with Set-EntraUserUPN, or leave the onmicrosoft.com domain alone."},
+		{FailureParameters, "An address is not valid, or Identity or PrimaryEmail is one of those that are removed.", "Give an object id, or another address."},
 	},
 	Permissions: exchangePermissions,
 	Repeated:    "The function removes the addresses that are still there, and reads until there are none. It completes an interrupted run.",
@@ -59,6 +70,10 @@ var TestExchangeAddresses = Function{
 		{"complete", "Whether all is as expected."},
 		{"reason", "If not: each difference, with the actual and the expected addresses."},
 		{"data", "Identity, Match, and Checks: Name, Match, ExpectedValue and ActualValue of each."},
+	},
+	Errors: []Error{
+		unknownRecipient,
+		{FailureParameters, "An address is not valid, or SecondaryEmails has an X500 address.", "Correct it, or give X500 addresses in X500Addresses."},
 	},
 	Permissions: exchangePermissions,
 	ReadOnly:    true,

@@ -60,7 +60,12 @@ var SetEntraUserAttributes = Function{
 	Name: "Set-EntraUserAttributes",
 	Description: "Sets attributes of a user. Attributes that you do not give stay. Graph refuses users that are synchronised from on-premises, and, for users that once were, " +
 		"extension attributes: set those with Set-ExchangeCustomAttributes.",
-	Params:      userAttributeParams(),
+	Params: userAttributeParams(),
+	Errors: []Error{
+		unknownUser,
+		{graphBadRequest, "The user is synchronised from on-premises, or Graph refuses a value, such as an unknown country.", "Change the user on-premises, or correct the value."},
+		{FailureParameters, "No attribute is given, one is both given and cleared, cannot be cleared, or a value is too long.", "Correct the parameter."},
+	},
 	Permissions: []string{"User.ReadWrite.All"},
 	Repeated:    "Written again, which changes nothing. The function does not read them first, since a read may be out of date.",
 }
@@ -84,6 +89,9 @@ var SetEntraUserManager = Function{
 		userID,
 		{Name: "ManagerId", Type: GUID, Required: true, Description: "Object id of the manager."},
 	},
+	Errors: []Error{
+		{graphNotFound, "The user or the manager does not exist.", "Correct the id, or wait until the user exists."},
+	},
 	Permissions: []string{"User.ReadWrite.All"},
 	Repeated:    "Written again, which changes nothing.",
 }
@@ -94,6 +102,7 @@ var RevokeEntraUserSessions = Function{
 	Description: "Ends the sessions of a user, who signs in again within some minutes. Disable the sign-in first if the user must stay out. " +
 		"It has no effect on users of another organisation, who sign in there.",
 	Params:      []Param{userID},
+	Errors:      []Error{unknownUser},
 	Permissions: []string{"User.RevokeSessions.All"},
 	Repeated:    "Sessions that began since the first time end too.",
 }

@@ -18,6 +18,12 @@ var NewEntraUserTemporaryAccessPass = Function{
 		{Name: "StartTime", Type: String, Description: "Time from which the pass is valid, such as 2026-03-01T18:00:00Z. Default: at once."},
 		{Name: "UsableOnce", Type: Boolean, Description: "Whether the pass ends with the first sign-in. Default: true."},
 	},
+	Errors: []Error{
+		unknownUser,
+		{graphBadAction, "The user is an external guest, or the policy allows no such pass.", "Convert the guest with Convert-EntraB2BToInternal, or change the policy of authentication methods."},
+		noMailDomain,
+		{FailureParameters, "To is not an address or is one of the user, or the lifetime or time is not valid.", "Correct the parameter; To is the person who hands it over."},
+	},
 	Permissions: []string{"UserAuthMethod-TAP.ReadWrite.All", "User.Read.All", "Mail.Send"},
 	Repeated:    "A new pass is created and mailed: the value of the last one cannot be read. The last mail has the valid pass.",
 }
@@ -28,7 +34,13 @@ var ResetEntraUserPassword = Function{
 	Description: "Gives a user a strong random password, which the user changes at the next sign-in, and mails it to the person who hands it over, from the mailbox in the worker's setting ALERT_FROM. " +
 		"The password is in the mail only: not in results, logs or the store, and the mailbox keeps no copy. The mail is sent before the password is set, so that each password that is set was handed over; " +
 		"of several mails one is valid, once the step has succeeded: try the one with the latest time of creation first. Each has its own x-matoolkit-effect header. Fails for users who are synchronised from on-premises, and for external guests.",
-	Params:      []Param{userID, handOverTo},
+	Params: []Param{userID, handOverTo},
+	Errors: []Error{
+		unknownUser,
+		{FailureConflict, "The user is synchronised from on-premises, or is an external guest.", "Reset it on-premises, or convert the guest with Convert-EntraB2BToInternal first."},
+		noMailDomain,
+		{FailureParameters, "To is not an address, or is one of the user.", "Give the address of the person who hands it over."},
+	},
 	Permissions: []string{"User-PasswordProfile.ReadWrite.All", "User.Read.All", "directory role User Administrator", "Mail.Send"},
 	Repeated:    "If the password was changed after the job was sent, an earlier delivery mailed and set it, or the user has changed it since: the function succeeds and leaves it. Otherwise another one is mailed and set. If the password changes between the mail and that, the function succeeds and leaves it.",
 }
@@ -38,7 +50,11 @@ var RemoveEntraUserAuthenticationMethods = Function{
 	Name: "Remove-EntraUserAuthenticationMethods",
 	Description: "Deletes all authentication methods of a user except the password: phones, apps, keys, Windows Hello, passes; the default one last. The user registers again at the next sign-in that asks for a second factor. " +
 		"Fails, and deletes none, if the user has a method of a kind that the function does not know. Create a Temporary Access Pass after it, not before.",
-	Params:      []Param{userID},
+	Params: []Param{userID},
+	Errors: []Error{
+		unknownUser,
+		{FailureConflict, "The user has a method that the function cannot delete.", "Delete it in the Entra admin center, and retry."},
+	},
 	Permissions: []string{"UserAuthenticationMethod.ReadWrite.All"},
 	Repeated:    "The function reads the methods first. It keeps methods that were registered after the job was sent, where Graph says when.",
 }
@@ -56,6 +72,7 @@ var TestEntraUserAuthenticationMethods = Function{
 		{"reason", "If not: the methods that the user has, and what is expected."},
 		{"data", "UserId, ExpectedMethods, and Methods, the kinds of methods that the user has."},
 	},
+	Errors:      []Error{unknownUser},
 	Permissions: []string{"UserAuthenticationMethod.Read.All"},
 	ReadOnly:    true,
 	Repeated:    "Reads only. Graph may show a change later.",

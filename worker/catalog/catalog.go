@@ -56,10 +56,12 @@ type RunFunc func(ctx context.Context, params Params) (any, error)
 
 // Function is one entry of the catalogue.
 type Function struct {
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	Params      []Param  `json:"params"`
-	Result      []Field  `json:"result,omitempty"` // empty: the answer is true
+	Name        string  `json:"name"`
+	Description string  `json:"description"`
+	Params      []Param `json:"params"`
+	Result      []Field `json:"result,omitempty"` // empty: the answer is true
+	// Errors are those that the function documents beside CommonErrors. They are not announced.
+	Errors      []Error  `json:"-"`
 	Permissions []string `json:"permissions,omitempty"`
 	// TimeoutSeconds is the function's own time limit; 0 means that the worker's for a job
 	// holds.

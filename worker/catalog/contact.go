@@ -27,6 +27,11 @@ var NewExchangeMailContact = Function{
 		{"Id", "Exchange's GUID of the contact."},
 		{"PrimaryEmail", "Primary SMTP address as the tenant has it, which is the external address."},
 	},
+	Errors: []Error{
+		{FailureConflict, "Another recipient has an address, or the contact that has it differs.", "Free the address, or correct the names."},
+		{exchangeRecipientTask, "Another recipient has the name or the alias.", "Give another one."},
+		{FailureParameters, "A name is too long, an address is not valid, or SecondaryEmails has an X500 address.", "Correct the parameter."},
+	},
 	Permissions: exchangePermissions,
 	Repeated: "The function looks for a recipient with this address first, compares it, and adds the addresses that are missing. Of two jobs that create the contact at once, Exchange refuses one, " +
 		"which then reads the contact of the other.",
@@ -37,7 +42,10 @@ var RemoveExchangeMailContact = Function{
 	Name: "Remove-ExchangeMailContact",
 	Description: "Deletes the mail contact with an address, such as before a mail user gets that address. Succeeds if no recipient has the address. " +
 		"If another recipient has it, or a contact of another name, the function fails.",
-	Params:      []Param{contactEmail, contactName},
+	Params: []Param{contactEmail, contactName},
+	Errors: []Error{
+		{FailureConflict, "Another recipient, or a contact of another name, has the address.", "Correct ExternalEmail or Name."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "The function reads the contact first, and succeeds if there is none, once replication lag cannot be the reason.",
 }
@@ -56,6 +64,10 @@ var TestExchangeMailContact = Function{
 		{"complete", "Whether all is as expected."},
 		{"reason", "If not: each difference, with the actual and the expected value."},
 		{"data", "Identity, Match, and Checks: Name, Match, ExpectedValue and ActualValue of each."},
+	},
+	Errors: []Error{
+		{exchangeNotFound, "No recipient has the address.", "Create the contact with New-ExchangeMailContact."},
+		{FailureConflict, "The recipient with this address is no contact.", "Free the address."},
 	},
 	Permissions: exchangePermissions,
 	ReadOnly:    true,

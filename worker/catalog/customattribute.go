@@ -17,7 +17,12 @@ var SetExchangeCustomAttributes = Function{
 	Description: "Sets custom attributes of a mail user or mailbox. Those that you do not give stay. They are the extension attributes of Entra ID: use this function for users that once were " +
 		"synchronised from on-premises, whose extension attributes Graph refuses to change, and Set-EntraUserAttributes for others. " +
 		"Check them with Test-ExchangeAttributeMatch and RecipientType MailUser or Mailbox.",
-	Params:      customAttributeParams(),
+	Params: customAttributeParams(),
+	Errors: []Error{
+		unknownRecipient,
+		{FailureConflict, "The recipient is neither a mail user nor a mailbox.", "Correct Identity."},
+		{FailureParameters, "No attribute is given, one is both given and cleared or unknown, or a text is too long.", "Correct the parameter."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing, and read back.",
 }

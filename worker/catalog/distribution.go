@@ -26,6 +26,14 @@ var NewExchangeDistributionList = Function{
 		{"Id", "The same id, under Graph's name."},
 		{"PrimaryEmail", "Primary SMTP address as the tenant has it."},
 	},
+	Errors: []Error{
+		{FailureConflict, "A recipient with this address exists and differs.", "Correct the parameters, give another address, or delete the recipient."},
+		addressTaken,
+		{exchangeRecipientTask, "Another recipient has the name or the alias.", "Give another Alias."},
+		{exchangeNotFound, "An owner does not exist.", "Correct Owners, or wait until Exchange shows the recipient."},
+		notAccepted,
+		{FailureParameters, "SecondaryEmails has an X500 address, or Type is unknown.", "Give X500 addresses in X500Addresses."},
+	},
 	Permissions: exchangePermissions,
 	Repeated: "Exchange reports that the name or an address is taken; the function reads the group of this address, compares it, and adds the addresses that are missing. " +
 		"It does not set the owners again.",
@@ -39,6 +47,9 @@ var AddExchangeGroupMember = Function{
 		groupIdentity,
 		{Name: "Member", Type: String, Required: true, Description: "Object id, sign-in name or address of the recipient."},
 	},
+	Errors: []Error{
+		{exchangeNotFound, "The group does not exist, or the member is no recipient.", "Correct the identity, or wait until Exchange shows the recipient."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "Exchange reports that the recipient is a member, and the function succeeds.",
 }
@@ -50,6 +61,9 @@ var RemoveExchangeGroupMember = Function{
 	Params: []Param{
 		groupIdentity,
 		{Name: "Member", Type: String, Required: true, Description: "Object id, sign-in name or address of the recipient."},
+	},
+	Errors: []Error{
+		{exchangeNotFound, "The group does not exist, or the member is no recipient.", "Correct the identity."},
 	},
 	Permissions: exchangePermissions,
 	Repeated:    "Exchange reports that the recipient is no member, and the function succeeds.",
@@ -63,6 +77,9 @@ var AddExchangeGroupOwner = Function{
 		groupIdentity,
 		{Name: "Owner", Type: String, Required: true, Description: "Object id, sign-in name or address of the owner."},
 	},
+	Errors: []Error{
+		{exchangeNotFound, "The group does not exist, or the owner is no recipient.", "Correct the identity, or wait until Exchange shows the recipient."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing, and read back.",
 }
@@ -75,6 +92,7 @@ var RemoveExchangeGroupOwner = Function{
 		groupIdentity,
 		{Name: "Owner", Type: String, Required: true, Description: "Object id, sign-in name or address of the owner."},
 	},
+	Errors:      []Error{unknownList},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing, and read back.",
 }

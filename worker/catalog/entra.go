@@ -28,6 +28,11 @@ var NewEntraUser = Function{
 		{"Id", "The same id, under Graph's name."},
 		{"UserPrincipalName", "Sign-in name as the tenant has it."},
 	},
+	Errors: []Error{
+		{FailureConflict, "A user with this sign-in name exists and differs.", "Give another name, or correct the properties."},
+		{FailureParameters, "A name or address is not valid.", "Correct the parameter."},
+		{graphBadRequest, "Another user has the address or the nickname, the domain is not verified, or the country is unknown.", "Correct what the message names."},
+	},
 	Permissions: []string{"User.ReadWrite.All"},
 	Repeated:    "The function accepts the existing user if it has all the given properties. If the user was renamed since, it fails and creates no second user; it recognises the user by mailNickname and creation time.",
 }
@@ -39,6 +44,10 @@ var SetEntraUserUPN = Function{
 	Params: []Param{
 		userID,
 		{Name: "NewUserPrincipalName", Type: Email, Required: true, Description: "The new sign-in name, in a verified domain of the tenant."},
+	},
+	Errors: []Error{
+		unknownUser,
+		{graphBadRequest, "Another user has the name, or the domain is not verified.", "Free the name, or give one in a verified domain."},
 	},
 	Permissions: []string{"User.ReadWrite.All"},
 	Repeated:    "The name is written again, which changes nothing. The function does not read it first, since a read may be out of date.",
@@ -52,6 +61,7 @@ var SetEntraUserEnabled = Function{
 		userID,
 		{Name: "Enabled", Type: Boolean, Required: true, Description: "Whether the user can sign in."},
 	},
+	Errors:      []Error{unknownUser},
 	Permissions: []string{"User.EnableDisableAccount.All", "User.Read.All"},
 	Repeated:    "Written again, which changes nothing.",
 }
@@ -64,6 +74,9 @@ var RemoveEntraUser = Function{
 	Params: []Param{
 		{Name: "UserId", Type: GUID, Description: "Object id of the user."},
 		{Name: "Upn", Type: Email, Description: "Sign-in name of the user, for the rollback of a step that failed before its result had the id."},
+	},
+	Errors: []Error{
+		{FailureParameters, "None or both of UserId and Upn are given.", "Give one of them."},
 	},
 	Permissions: []string{"User.ReadWrite.All"},
 	Repeated:    "With UserId, a deleted user is enough; the function looks for a missing user until replication lag cannot be the reason. With Upn, it does not delete a user who got the name after the job was sent.",
@@ -79,6 +92,10 @@ var SendAdminAlert = Function{
 		{Name: "Body", Type: String, Description: "Text of the mail. Default: the subject."},
 		{Name: "To", Type: StringList, Description: "Recipients: addresses of the worker's setting ALERT_TO, or in a domain of its setting MAIL_DOMAINS. Default: all of ALERT_TO."},
 	},
+	Errors: []Error{
+		{FailureParameters, "A recipient is not an address, or none is given and ALERT_TO is empty.", "Correct the parameter."},
+		{FailureNotConfigured, "ALERT_FROM is not set, or a recipient is neither in ALERT_TO nor in a domain of MAIL_DOMAINS.", "Set it at the worker, or give another recipient."},
+	},
 	Permissions: []string{"Mail.Send"},
 	Repeated:    "A worker that still knows the job sends no second mail. A worker that was restarted, or received no response, sends a copy, which has the same x-matoolkit-effect header and last line.",
 }
@@ -91,6 +108,10 @@ var AddEntraGroupMember = Function{
 		{Name: "GroupId", Type: GUID, Required: true, Description: "Object id of the group."},
 		userID,
 	},
+	Errors: []Error{
+		{graphNotFound, "The user or the group does not exist.", "Correct the id, or wait until it exists."},
+		mailEnabled,
+	},
 	Permissions: []string{"GroupMember.ReadWrite.All"},
 	Repeated:    "Graph reports that the user is a member, and the function succeeds.",
 }
@@ -102,6 +123,10 @@ var RemoveEntraGroupMember = Function{
 	Params: []Param{
 		{Name: "GroupId", Type: GUID, Required: true, Description: "Object id of the group."},
 		userID,
+	},
+	Errors: []Error{
+		{graphNotFound, "The user or the group does not exist.", "Correct the id."},
+		mailEnabled,
 	},
 	Permissions: []string{"GroupMember.ReadWrite.All", "User.Read.All"},
 	Repeated:    "Graph reports that the user is no member. The function succeeds once it has read the user, the group and its members; it repeats the reads until all three are visible.",
@@ -120,6 +145,10 @@ var TestEntraAttributeMatch = Function{
 		{"complete", "Whether they match."},
 		{"reason", "If not: the actual and the expected value."},
 		{"data", "UserId, AttributeName, Match, ExpectedValue, and ActualValue as the tenant has it."},
+	},
+	Errors: []Error{
+		unknownUser,
+		{graphBadQuery, "Users do not have the attribute.", "Give Graph's name of the attribute."},
 	},
 	Permissions: []string{"User.Read.All"},
 	ReadOnly:    true,
@@ -140,6 +169,7 @@ var TestEntraGroupMembership = Function{
 		{"reason", "If not: the actual and the expected membership."},
 		{"data", "UserId, GroupId, ExpectedMember, and IsMember."},
 	},
+	Errors:      []Error{unknownUser},
 	Permissions: []string{"GroupMember.Read.All", "User.Read.All"},
 	ReadOnly:    true,
 	Repeated:    "Reads only. Graph may show a change later.",
@@ -156,6 +186,12 @@ var NewEntraB2BInvitation = Function{
 		{Name: "InvitedUserEmail", Type: Email, Required: true, Description: "Address of the account of the other organisation."},
 		{Name: "InviteRedirectUrl", Type: String, Description: "Page that the user sees after accepting. Default: https://myapplications.microsoft.com."},
 	},
+	Errors: []Error{
+		unknownUser,
+		{FailureConflict, "The user is synchronised from on-premises, is invited under another address, or another user has the address.", "Give another address."},
+		{FailureParameters, "The address is not valid.", "Correct the parameter."},
+		{graphBadRequest, "Another user has the address.", "Give another address, or free it."},
+	},
 	Permissions: []string{"User.Invite.All", "User.ReadWrite.All"},
 	Repeated:    "Succeeds if the user is already invited with this address. A job that ended between the change of the mail and the invitation continues there.",
 }
@@ -169,6 +205,11 @@ var ConvertEntraB2BToInternal = Function{
 		{Name: "UserPrincipalName", Type: Email, Description: "The new sign-in name. Required for a user who is not synchronised from on-premises."},
 		{Name: "Password", Type: String, Description: "First password, which the user changes at the first sign-in. Default with UserPrincipalName: a strong random one, which is not stored.", Secret: true},
 		{Name: "Mail", Type: Email, Description: "The new SMTP address."},
+	},
+	Errors: []Error{
+		unknownUser,
+		{FailureConflict, "The user is already internal, with another name or address.", "Change them with Set-EntraUserUPN."},
+		{graphBadAction, "UserPrincipalName is missing, or is not in a verified domain.", "Give a sign-in name in a verified domain."},
 	},
 	Permissions: []string{"User-ConvertToInternal.ReadWrite.All", "User.Read.All"},
 	Repeated:    "Succeeds if the user is already internal, with this sign-in name and address. The first password stays.",
@@ -187,6 +228,9 @@ var TestEntraAddressAvailable = Function{
 		{"reason", "If not: who has it."},
 		{"data", "Address, ExpectedAvailable, Available, and Holder: the Id, Name and Kind (user or group) of the one who has it."},
 	},
+	Errors: []Error{
+		{FailureParameters, "The address is not valid.", "Correct the parameter."},
+	},
 	Permissions: []string{"User.Read.All", "GroupMember.Read.All"},
 	ReadOnly:    true,
 	Repeated:    "Reads only. Graph may show a change later.",
@@ -203,6 +247,9 @@ var TestEntraDomainVerified = Function{
 		{"complete", "Whether the domain is verified."},
 		{"reason", "If not: whether the tenant has the domain."},
 		{"data", "Domain, ExpectedVerified, and Verified."},
+	},
+	Errors: []Error{
+		{FailureParameters, "The address is not valid.", "Correct the parameter."},
 	},
 	Permissions: []string{"Domain.Read.All"},
 	ReadOnly:    true,
@@ -221,6 +268,9 @@ var TestEntraLicenseAvailable = Function{
 		{"complete", "Whether there are enough."},
 		{"reason", "If not: how many the tenant has, and how many are assigned."},
 		{"data", "SkuPartNumber, ExpectedAvailable, Enabled, Consumed, and Available."},
+	},
+	Errors: []Error{
+		{FailureParameters, "Units is no whole number above 0.", "Correct the parameter."},
 	},
 	Permissions: []string{"LicenseAssignment.Read.All"},
 	ReadOnly:    true,

@@ -15,6 +15,12 @@ var SetExchangePrimaryEmail = Function{
 		identity,
 		{Name: "PrimaryEmail", Type: Email, Required: true, Description: "The new primary SMTP address, in an accepted domain of the tenant."},
 	},
+	Errors: []Error{
+		unknownRecipient,
+		addressTaken,
+		notAccepted,
+		{FailureParameters, "The address is not valid.", "Correct the parameter."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing. The function writes no list of addresses, so an outdated read loses none; it reads the change back and adds the former primary address if it is missing.",
 }
@@ -29,6 +35,10 @@ var SetExchangeExternalAddress = Function{
 		{Name: "ExternalEmail", Type: Email, Required: true, Description: "The external SMTP address."},
 		{Name: "PrimaryEmail", Type: Email, Description: "The primary address afterwards. Default: the present one."},
 	},
+	Errors: []Error{
+		noMailUser,
+		{FailureParameters, "The address is not valid.", "Correct the parameter."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing. If an earlier run was interrupted after Exchange had changed the primary address, the function fails or, with PrimaryEmail, restores it.",
 }
@@ -41,6 +51,10 @@ var SetExchangeMailUserGuids = Function{
 		identity,
 		{Name: "ExchangeGuid", Type: GUID, Required: true, Description: "ExchangeGuid of the source mailbox."},
 		{Name: "ArchiveGuid", Type: GUID, Description: "ArchiveGuid of the source mailbox, when it has an archive."},
+	},
+	Errors: []Error{
+		noMailUser,
+		{exchangeRecipientTask, "Another recipient has the id.", "Find that recipient, and correct the id or delete the recipient."},
 	},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing, and read back.",
@@ -55,6 +69,12 @@ var SetEntraProxyAddresses = Function{
 	Params: []Param{
 		{Name: "UserId", Type: GUID, Required: true, Description: "Object id of the user or group."},
 		{Name: "ProxyAddresses", Type: StringList, Required: true, Description: "The addresses. The one with the prefix SMTP: in capitals is the primary address; without one, the present primary address stays. The others have the prefix smtp: or none."},
+	},
+	Errors: []Error{
+		unknownRecipient,
+		addressTaken,
+		{exchangeInvalid, "Exchange takes an address for no SMTP address.", "Correct the address."},
+		{FailureParameters, "ProxyAddresses has two primary addresses, or none.", "Write exactly one address with SMTP: in capitals."},
 	},
 	Permissions: exchangePermissions,
 	Repeated:    "The function writes the primary address, adds and removes the others by comparing them with a read, and reads the result back. It completes an interrupted run.",
@@ -75,6 +95,10 @@ var TestExchangeAttributeMatch = Function{
 		{"reason", "If not: the actual and the expected value."},
 		{"data", "Identity, AttributeName, Match, ExpectedValue, and ActualValue as the tenant has it."},
 	},
+	Errors: []Error{
+		unknownRecipient,
+		{FailureParameters, "The recipient does not have the attribute, or the kind is unknown.", "Give the name as PowerShell prints it."},
+	},
 	Permissions: exchangePermissions,
 	ReadOnly:    true,
 	Repeated:    "Reads only. Exchange Online may show a change some minutes later.",
@@ -94,6 +118,7 @@ var TestExchangeGroupMembership = Function{
 		{"reason", "If not: the actual and the expected membership."},
 		{"data", "UserId, GroupIdentity, ExpectedMember, and IsMember."},
 	},
+	Errors:      []Error{unknownList},
 	Permissions: exchangePermissions,
 	ReadOnly:    true,
 	Repeated:    "Reads only. Exchange Online may show a change some minutes later.",

@@ -18,6 +18,11 @@ const (
 	FailureNotConfigured   = "NotConfigured" // the worker lacks a setting that the function needs
 	FailureTimeout         = "Timeout"       // no answer within the time limit
 	FailureInvalidResult   = "InvalidResult" // an answer that cannot be sent on
+	FailureInvalidJob      = "InvalidJob"
+	FailurePanic           = "Panic"
+	FailureExpired         = message.ErrorJobExpired // the job came to its turn too late
+	FailureRevoked         = message.ErrorJobRevoked // its batch was paused or cancelled before its turn
+	FailureUnknown         = "Failure"               // an error that is no *Failure
 )
 
 // Failure is how a function fails. Its message goes to administrators and must

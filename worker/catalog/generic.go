@@ -24,7 +24,14 @@ var InvokeGraphRequest = Function{
 		{Name: "CheckPath", Type: String, Description: "Path that is read before a write. If it shows CheckExpected, the function writes nothing and succeeds."},
 		{Name: "CheckExpected", Type: Object, Description: "Properties that the read must have after the write; others do not count. Default: the path does not exist (404)."},
 	},
-	Result:      []Field{{AnyField, "The properties of what CheckPath shows at the end, or, without a check, of the answer. Pages after the first are not read."}},
+	Result: []Field{{AnyField, "The properties of what CheckPath shows at the end, or, without a check, of the answer. Pages after the first are not read."}},
+	Errors: []Error{
+		{FailureParameters, "The path is none of the API, leads elsewhere, or the check does not fit the method.", "Correct the parameter."},
+		{FailureNotConfigured, "The worker does not make the request, or writes no such property; or another function makes it alone.", "Use the function that the message names, or describe the request in GRAPH_REQUESTS."},
+		{graphNotFound, "The object does not exist. Other codes are Graph's own.", "Correct the path, or wait until the object exists."},
+		{graphBadRequest, "Graph refuses the request.", "Correct what the message names."},
+		{FailureConflict, "A POST without CheckPath was delivered before, perhaps in part; or the check does not show the result.", "Give CheckPath, or look at the tenant and retry the step."},
+	},
 	Permissions: []string{"The application permissions of the request"},
 	Repeated:    "GET, PATCH, PUT and DELETE are made again. A POST is made again only with CheckPath, after a read that does not show the result; without, the function fails.",
 }
@@ -41,7 +48,14 @@ var InvokeExchangeCommand = Function{
 		{Name: "CheckParameters", Type: Object, Description: "Parameters of CheckCmdlet."},
 		{Name: "CheckExpected", Type: Object, Description: "Properties that the one object of CheckCmdlet must have after the write; others do not count. Default: there is no such object."},
 	},
-	Result:      []Field{{AnyField, "The properties of the one object of the output, or value, the list of several objects. With a check, those of the output of CheckCmdlet at the end."}},
+	Result: []Field{{AnyField, "The properties of the one object of the output, or value, the list of several objects. With a check, those of the output of CheckCmdlet at the end."}},
+	Errors: []Error{
+		{FailureParameters, "A name is no cmdlet, or the check does not fit it.", "Correct the parameter."},
+		{FailureNotConfigured, "The worker does not run the cmdlet or takes no such parameter; or another function runs it alone.", "Use the function that the message names, or describe the cmdlet in EXCHANGE_CMDLETS."},
+		{exchangeNotFound, "The object does not exist. Other types are the cmdlet's own.", "Correct Identity, or wait until the object exists."},
+		notAccepted,
+		{FailureConflict, "A cmdlet without CheckCmdlet was delivered before, perhaps in part; or the check does not show the result.", "Give CheckCmdlet, or look at the tenant and retry the step."},
+	},
 	Permissions: []string{"Exchange.ManageAsApp", "The directory role that the cmdlet needs"},
 	Repeated:    "Get-, Set- and Test- cmdlets run again. Others run again only with CheckCmdlet, after a read that does not show the result; without, the function fails.",
 }

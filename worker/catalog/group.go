@@ -22,6 +22,11 @@ var NewEntraGroup = Function{
 		{"Id", "The same id, under Graph's name."},
 		{"MailNickname", "Mail alias as the tenant has it."},
 	},
+	Errors: []Error{
+		{FailureConflict, "A group with this mailNickname exists and differs, or several have it.", "Give another MailNickname, or delete the group."},
+		{FailureParameters, "MailNickname cannot be one, Owners or Members has something other than object ids, or Visibility is given for a security group.", "Correct the parameter."},
+		{graphNotFound, "An owner or a member does not exist.", "Correct the id, or wait until the user exists."},
+	},
 	Permissions: []string{"Group.ReadWrite.All"},
 	Repeated: "The function looks for a group with this mailNickname first, and accepts it if it has all the given properties. It does not compare or set owners and members of a group " +
 		"that exists, who may have changed since. It creates a group only once replication lag cannot hide one that an earlier attempt created.",
@@ -32,7 +37,10 @@ var AddEntraGroupOwner = Function{
 	Name: "Add-EntraGroupOwner",
 	Description: "Makes a user an owner of a security or Microsoft 365 group, but not a member. Succeeds if the user is already an owner. Teams shows it after up to two days: use Add-TeamsMember for a team. " +
 		"Graph refuses distribution lists and mail-enabled security groups: use Add-ExchangeGroupOwner.",
-	Params:      []Param{groupID, userID},
+	Params: []Param{groupID, userID},
+	Errors: []Error{
+		{graphNotFound, "The user or the group does not exist.", "Correct the id, or wait until it exists."},
+	},
 	Permissions: []string{"Group.ReadWrite.All"},
 	Repeated:    "The function reads the owners first, and succeeds if the user is one once replication lag cannot be the reason.",
 }
@@ -42,7 +50,11 @@ var RemoveEntraGroupOwner = Function{
 	Name: "Remove-EntraGroupOwner",
 	Description: "Takes the ownership of a security or Microsoft 365 group from a user, who stays a member. Succeeds if the user is not an owner. " +
 		"Graph refuses to remove the last owner: add another one first.",
-	Params:      []Param{groupID, userID},
+	Params: []Param{groupID, userID},
+	Errors: []Error{
+		unknownGroup,
+		{FailureConflict, "The user is the last owner.", "Add another owner with Add-EntraGroupOwner first."},
+	},
 	Permissions: []string{"Group.ReadWrite.All"},
 	Repeated:    "The function reads the owners first, and succeeds if the user is none once replication lag cannot be the reason.",
 }
@@ -60,6 +72,7 @@ var TestEntraGroupOwner = Function{
 		{"reason", "If not: the actual and the expected ownership."},
 		{"data", "GroupId, UserId, ExpectedOwner, IsOwner."},
 	},
+	Errors:      []Error{unknownGroup},
 	Permissions: []string{"GroupMember.Read.All"},
 	ReadOnly:    true,
 	Repeated:    "Reads only. Graph may show a change later.",

@@ -14,6 +14,7 @@ var TestExchangeMailboxHold = Function{
 		{"reason", "If not: the actual holds and the expected state."},
 		{"data", "Identity, ExpectedHeld, Held, and Holds: the Kind and Id of each."},
 	},
+	Errors:      []Error{noMailbox},
 	Permissions: exchangePermissions,
 	ReadOnly:    true,
 	Repeated:    "Reads only. Exchange Online may show a change some minutes later.",

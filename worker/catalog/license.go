@@ -17,6 +17,12 @@ var AddEntraUserLicense = Function{
 		{"SkuPartNumber", "Part number as the tenant has it."},
 		{"SkuId", "Id of the product."},
 	},
+	Errors: []Error{
+		unknownUser,
+		{FailureConflict, "The tenant has no subscription of the product, or no licence is left.", "Correct SkuPartNumber, buy licences, or take one from another user."},
+		{FailureParameters, "DisabledPlans names a plan that the product does not have.", "Correct DisabledPlans."},
+		{graphBadRequest, "Graph refuses the licence, such as without a usage location.", "Give UsageLocation, or resolve the conflict that the message names."},
+	},
 	Permissions: []string{"User.ReadWrite.All", "LicenseAssignment.Read.All"},
 	Repeated:    "Written again, which changes nothing and takes no second licence.",
 }
@@ -26,7 +32,11 @@ var RemoveEntraUserLicense = Function{
 	Name: "Remove-EntraUserLicense",
 	Description: "Removes a licence that is assigned to a user directly. Succeeds if the user does not have it. Fails if the user has it from a group, too, and names the group. " +
 		"Exchange keeps the mailbox of a user without licence for 30 days.",
-	Params:      []Param{userID, skuPartNumber},
+	Params: []Param{userID, skuPartNumber},
+	Errors: []Error{
+		unknownUser,
+		{FailureConflict, "A group assigns the licence, or the tenant has no subscription of the product.", "Remove the user from the group, or correct SkuPartNumber."},
+	},
 	Permissions: []string{"User.ReadWrite.All", "LicenseAssignment.Read.All"},
 	Repeated:    "Graph reports that the user does not have the licence, and the function succeeds, or fails as before for the licence of a group.",
 }
@@ -46,6 +56,11 @@ var TestEntraUserLicense = Function{
 		{"complete", "Whether all is as expected."},
 		{"reason", "If not: the actual and the expected state."},
 		{"data", "UserId, SkuPartNumber, ExpectedAssigned, Assigned, Assignments (AssignedByGroup, State, Error), ExpectedServices, and Services with the Status of each."},
+	},
+	Errors: []Error{
+		unknownUser,
+		noSubscription,
+		{FailureParameters, "Services are given for a licence that is not expected.", "Give one of Services and ExpectedAssigned: false."},
 	},
 	Permissions: []string{"User.Read.All", "LicenseAssignment.Read.All"},
 	ReadOnly:    true,

@@ -19,6 +19,7 @@ var GetExchangeMailbox = Function{
 		{"X500Addresses", "X500 addresses of the mailbox, which are those that older moves left."},
 		{"Type", "Type of the mailbox, such as UserMailbox or SharedMailbox."},
 	},
+	Errors:      []Error{noMailbox},
 	Permissions: exchangePermissions,
 	ReadOnly:    true,
 	Repeated:    "Reads only.",
@@ -38,6 +39,9 @@ var TestExchangeMailbox = Function{
 		{"reason", "If not: the actual and the expected type of the recipient."},
 		{"data", "Identity, ExpectedMailbox, IsMailbox, and RecipientType, which is empty without a recipient."},
 	},
+	Errors: []Error{
+		{exchangeAmbiguous, "Several recipients have the name.", "Give an object id or an address."},
+	},
 	Permissions: exchangePermissions,
 	ReadOnly:    true,
 	Repeated:    "Reads only. Exchange Online may show a change some minutes later.",
@@ -51,6 +55,7 @@ var SetExchangeHidden = Function{
 		identity,
 		{Name: "Hidden", Type: Boolean, Required: true, Description: "Whether address lists leave the recipient out."},
 	},
+	Errors:      []Error{unknownRecipient},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing, and read back.",
 }
@@ -65,6 +70,10 @@ var SetExchangeForwarding = Function{
 		{Name: "ForwardTo", Type: Email, Required: true, Description: "SMTP address that mail is forwarded to."},
 		{Name: "KeepCopy", Type: Boolean, Description: "Whether the mailbox keeps a copy. Default: true."},
 	},
+	Errors: []Error{
+		noMailbox,
+		{FailureParameters, "The address is not valid.", "Correct the parameter."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing, and read back.",
 }
@@ -74,6 +83,7 @@ var RemoveExchangeForwarding = Function{
 	Name:        "Remove-ExchangeForwarding",
 	Description: "Ends the forwarding of a mailbox's mail, to an address or a recipient. Succeeds if there is none.",
 	Params:      []Param{mailboxIdentity},
+	Errors:      []Error{noMailbox},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing, and read back.",
 }

@@ -37,6 +37,13 @@ var NewExchangeMailUser = Function{
 		{"UserPrincipalName", "Sign-in name as the tenant has it."},
 		{"PrimaryEmail", "Primary SMTP address as the tenant has it."},
 	},
+	Errors: []Error{
+		{FailureConflict, "A recipient with this sign-in name exists and differs.", "Correct the parameters, or delete the recipient."},
+		{exchangeRecipientTask, "Another object has the name or the alias.", "Give another name or alias, or free it."},
+		addressTaken,
+		notAccepted,
+		{FailureParameters, "ExternalEmail is one of the own addresses, or SecondaryEmails has an X500 address.", "Give the routing address of the source mailbox, and X500 addresses in X500Addresses."},
+	},
 	Permissions: exchangePermissions,
 	Repeated: "Exchange reports that the name or an address is taken; the function reads the mail user of this sign-in name, compares it, and continues at the command that was not carried out. " +
 		"If the user was renamed since, it fails and creates no second user.",
@@ -62,6 +69,7 @@ var TestExchangeMailUser = Function{
 		{"reason", "If not: each difference, with the actual and the expected value."},
 		{"data", "Identity, Match, and Checks: Name, Match, ExpectedValue and ActualValue of each."},
 	},
+	Errors:      []Error{noMailUser},
 	Permissions: exchangePermissions,
 	ReadOnly:    true,
 	Repeated:    "Reads only. Exchange Online may show a change some minutes later.",
@@ -73,6 +81,7 @@ var SetExchangeMailUserHold = Function{
 	Description: "Enables litigation hold for a mail user before its mailbox moves here, which raises the quota of the Recoverable Items folder to 100 GB. " +
 		"For people whose source mailbox holds more than the usual 30 GB there. Not available in hybrid tenants. The mailbox keeps the hold after the move.",
 	Params:      []Param{identity},
+	Errors:      []Error{noMailUser},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing. Exchange documents no property of mail users that shows the hold, so the function does not read it back.",
 }
@@ -83,7 +92,11 @@ var RemoveExchangeMailUser = Function{
 	Description: "Deletes a mail user with its account, such as one that New-ExchangeMailUser created, for rollbacks and for people who leave a batch. " +
 		"Fails if the user has a mailbox, which may have moved here, or is in a migration batch: remove the batch first. Succeeds if Exchange has no recipient with this id. " +
 		"A real tenant keeps the deleted account for 30 days.",
-	Params:      []Param{{Name: "UserId", Type: GUID, Required: true, Description: "Object id of the user."}},
+	Params: []Param{{Name: "UserId", Type: GUID, Required: true, Description: "Object id of the user."}},
+	Errors: []Error{
+		{FailureConflict, "The recipient has a mailbox in this tenant, or is no mail user.", "Keep it, or correct UserId."},
+		{FailureParameters, "UserId is missing.", "Correct the parameter."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "The function reads the recipient first, and succeeds if there is none once replication lag cannot be the reason.",
 }

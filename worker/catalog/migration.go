@@ -17,6 +17,12 @@ var NewExchangeMigrationBatch = Function{
 		{Name: "CompleteAfter", Type: String, Description: "Time after which mailboxes move by themselves, such as 2026-03-01T18:00:00Z. Default: when Complete-ExchangeMigrationBatch is called."},
 		{Name: "NotificationEmails", Type: StringList, Description: "Addresses that get Exchange's reports."},
 	},
+	Errors: []Error{
+		{exchangeNotFound, "The migration endpoint does not exist.", "Correct SourceEndpoint, or create the endpoint."},
+		{exchangeMigration, "Exchange refuses the batch, such as for a domain that is not accepted, or a person who is listed twice.", "Correct what the message names."},
+		{FailureParameters, "An address or a time is not valid.", "Correct the parameter."},
+		{FailureConflict, "A batch of this name exists and differs, or cannot be used any more.", "Give another BatchName, or remove the batch with Remove-ExchangeMigrationBatch."},
+	},
 	Permissions: exchangePermissions,
 	Repeated: "The function reads the batch of this name first, and compares it. A job that comes again after the batch was removed starts another one, " +
 		"in which mailboxes that were moved fail.",
@@ -37,6 +43,11 @@ var TestExchangeMigrationUser = Function{
 		{"reason", "If not: the actual and the expected status."},
 		{"data", "BatchName, EmailAddress, ExpectedStatus, and Status as Exchange has it."},
 	},
+	Errors: []Error{
+		{exchangeNotFound, "The person is in no batch.", "Put the person in a batch with New-ExchangeMigrationBatch."},
+		otherBatch,
+		{FailureMigration, "The move failed.", "Correct what the message names, then retry with Start-ExchangeMigrationBatch."},
+	},
 	Permissions: exchangePermissions,
 	ReadOnly:    true,
 	Repeated:    "Reads only.",
@@ -47,8 +58,12 @@ var CompleteExchangeMigrationBatch = Function{
 	Name: "Complete-ExchangeMigrationBatch",
 	Description: "Has Exchange copy what changed since, and move the mailboxes of a batch: the mail users of this tenant get the mailboxes, and mail users take their place in the source. " +
 		"Poll Test-ExchangeMigrationUser with ExpectedStatus: Completed after it. People with a later time of their own wait for it. Fails if the batch is stopped or is being removed.",
-	Params:      []Param{batchName},
-	Result:      []Field{{"BatchName", "Name of the batch. A step can keep it, to know that the mailboxes may have moved."}},
+	Params: []Param{batchName},
+	Result: []Field{{"BatchName", "Name of the batch. A step can keep it, to know that the mailboxes may have moved."}},
+	Errors: []Error{
+		unknownBatch,
+		{FailureConflict, "The batch was stopped, or Exchange gave it up.", "Start it with Start-ExchangeMigrationBatch, or create another one."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "Succeeds if the batch completes or is completed. Exchange may ignore a repetition within eight hours.",
 }
@@ -58,7 +73,11 @@ var StartExchangeMigrationBatch = Function{
 	Name: "Start-ExchangeMigrationBatch",
 	Description: "Has Exchange try the moves of a batch again that failed, or start a batch that was stopped. Repair what the failures say first. " +
 		"Succeeds without a change if no move has failed. Poll Test-ExchangeMigrationUser after it; for some minutes Exchange may still show the old failure, so let that step retry.",
-	Params:      []Param{batchName},
+	Params: []Param{batchName},
+	Errors: []Error{
+		unknownBatch,
+		{FailureConflict, "The batch is corrupted or being removed.", "Remove it with Remove-ExchangeMigrationBatch, and create another one."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "The function reads the batch and its people first, and starts nothing if none has failed. A job that comes again after moves have failed again tries them once more.",
 }
@@ -74,6 +93,11 @@ var SetExchangeMigrationUser = Function{
 		{Name: "ApproveSkippedItems", Type: Boolean, Description: "True: the items that Exchange has skipped until now, such as damaged ones, stay behind. An administrator should have looked at them. Default: false."},
 		{Name: "CompleteAfter", Type: String, Description: "Time after which the mailbox moves, such as 2026-03-01T18:00:00Z; one that has passed means now."},
 	},
+	Errors: []Error{
+		{exchangeNotFound, "The person is in no batch.", "Put the person in a batch with New-ExchangeMigrationBatch."},
+		otherBatch,
+		{FailureParameters, "Nothing is to change, or CompleteAfter has no zone.", "Give CompleteAfter with a zone, or ApproveSkippedItems: true."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which sets the same time, and approves what was skipped in the meantime. Exchange does not show either setting, so the function does not read them back.",
 }
@@ -87,6 +111,9 @@ var RemoveExchangeMigrationUser = Function{
 		batchName,
 		{Name: "EmailAddress", Type: Email, Required: true, Description: "Address with which the person is in the batch."},
 	},
+	Errors: []Error{
+		{FailureConflict, "The person is in another batch, or is being moved.", "Correct BatchName, or wait until the move has ended."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "The function reads the person first, and succeeds if the person is in no batch, once replication lag cannot be the reason. A redelivered job leaves a person who is in another batch by now.",
 }
@@ -96,7 +123,11 @@ var RemoveExchangeMigrationBatch = Function{
 	Name: "Remove-ExchangeMigrationBatch",
 	Description: "Deletes a migration batch: after its moves, or to end its copies. A batch that runs is stopped first, and the function waits until it has stopped. " +
 		"Mailboxes that were not moved stay in the source; those that were moved stay in this tenant. Fails while a mailbox of the batch is being moved. Succeeds if there is no such batch.",
-	Params:      []Param{batchName},
+	Params: []Param{batchName},
+	Errors: []Error{
+		{FailureParameters, "BatchName is empty.", "Give the name."},
+		{FailureConflict, "A mailbox is being moved.", "Wait until the move has ended; its mailbox is in this tenant then."},
+	},
 	Permissions: exchangePermissions,
 	Repeated: "The function reads the batch first, and goes on where the last delivery ended. It succeeds if there is no such batch, once replication lag cannot be the reason. " +
 		"A redelivered job leaves a batch that was created since the job was sent.",

@@ -28,7 +28,11 @@ var NewCrossTenantMigrationJob = Function{
 		{Name: "SourceEndpoint", Type: String, Description: "Name of the migration endpoint. Required if mailboxes move."},
 		{Name: "TargetDeliveryDomain", Type: Domain, Description: "Domain in which each mail user has an address, such as fabrikam.onmicrosoft.com. Required if mailboxes move."},
 	},
-	Result:      []Field{{"JobId", "Id of the job."}},
+	Result: []Field{{"JobId", "Id of the job."}},
+	Errors: []Error{
+		{FailureConflict, "A job of this name exists and differs, has ended, or a person is in another active job.", "Give another JobName, remove the old job, or take the person out."},
+		{FailureParameters, "A name, id, time or workload is not valid, more than 2,000 people are given, or the endpoint does not fit the workloads.", "Correct the parameter."},
+	},
 	Permissions: writeMigrations,
 	Repeated:    "The function reads the job of this name first, and compares it. A job that comes again after the migration job was deleted creates another one.",
 }
@@ -38,7 +42,12 @@ var ConfirmCrossTenantMigrationJob = Function{
 	Name: "Confirm-CrossTenantMigrationJob",
 	Description: "Has Graph validate a job: the tenants, and each person. Succeeds if the validation runs already, which creating a job may start, if it passed less than seven days ago, or if the job was started. " +
 		"Validates again after a failure. Graph may refuse to validate a job again that passed more than seven days ago, and does not tell when a validation passed: any change of the job counts. If Start-CrossTenantMigrationJob then says that the validation has expired, stop the job, remove it, and create it again. Poll Test-CrossTenantMigrationJob after it, or Test-CrossTenantMigrationUser with ExpectedStatus: valid.",
-	Params:      []Param{migrationJobName},
+	Params: []Param{migrationJobName},
+	Errors: []Error{
+		unknownJob,
+		{FailureConflict, "The status of the job allows no validation.", "Do what the message names in the admin center, or create another job."},
+		{FailureParameters, "JobName has a character that Graph does not take in the path of a job.", "Give another name."},
+	},
 	Permissions: writeMigrations,
 	Repeated:    "The function reads the job first, and validates again only what failed before the job was sent, which changes nothing else.",
 }
@@ -57,6 +66,11 @@ var TestCrossTenantMigrationJob = Function{
 		{"reason", "If not: the actual and the expected status."},
 		{"data", "JobName, JobId, ExpectedStatus, and Status as Graph has it."},
 	},
+	Errors: []Error{
+		unknownJob,
+		{FailureMigration, "The job failed, was cancelled, or ended with people who failed.", "Read the reasons with Test-CrossTenantMigrationUser, and correct them."},
+		{FailureParameters, "JobName has a character that Graph does not take in the path of a job.", "Give another name."},
+	},
 	Permissions: readMigrations,
 	ReadOnly:    true,
 	Repeated:    "Reads only.",
@@ -67,7 +81,11 @@ var StartCrossTenantMigrationJob = Function{
 	Name: "Start-CrossTenantMigrationJob",
 	Description: "Starts a job that has passed validation, or starts a job again in which people failed. People are cut over after the job's time. Succeeds if the job runs or is completed. " +
 		"Fails if the job has not passed validation, or passed it more than seven days ago: run Confirm-CrossTenantMigrationJob first. Poll Test-CrossTenantMigrationUser after it.",
-	Params:      []Param{migrationJobName},
+	Params: []Param{migrationJobName},
+	Errors: []Error{
+		unknownJob,
+		{FailureConflict, "The job is not validated, or its status allows no start.", "Validate it with Confirm-CrossTenantMigrationJob, and wait with Test-CrossTenantMigrationJob."},
+	},
 	Permissions: writeMigrations,
 	Repeated:    "The function reads the job first. It does not start a job again that has failed since the function's job was sent: a retry of the step does.",
 }
@@ -80,6 +98,11 @@ var SetCrossTenantMigrationJob = Function{
 		migrationJobName,
 		{Name: "CompleteAfter", Type: String, Required: true, Description: "Time in the future, such as 2026-03-01T18:00:00Z."},
 	},
+	Errors: []Error{
+		unknownJob,
+		{FailureConflict, "The job has ended, or was changed since the step was sent.", "Retry the step if the time is still wanted."},
+		{FailureParameters, "CompleteAfter is no time with a zone, or has passed.", "Correct the parameter."},
+	},
 	Permissions: writeMigrations,
 	Repeated:    "The function reads the job first, and fails with Conflict if another time was set, or the job changed otherwise, since the function's job was sent: a retry of the step sets the time.",
 }
@@ -89,8 +112,13 @@ var CompleteCrossTenantMigrationJob = Function{
 	Name: "Complete-CrossTenantMigrationJob",
 	Description: "Has Graph cut the people of a job over now: sets the job's time to five seconds from now. Create the job with a time that is later than your cut-over, so that nobody moves before this function is called. " +
 		"Succeeds if that time has come. Fails if the job was not started. Poll Test-CrossTenantMigrationUser with ExpectedStatus: completed after it. There is no way back: a job whose time has come cannot be cancelled.",
-	Params:      []Param{migrationJobName},
-	Result:      []Field{{"JobName", "Name of the job. A step can keep it, to know that the people may have moved."}},
+	Params: []Param{migrationJobName},
+	Result: []Field{{"JobName", "Name of the job. A step can keep it, to know that the people may have moved."}},
+	Errors: []Error{
+		unknownJob,
+		{FailureConflict, "The job does not copy, or was changed since the step was sent.", "Start it with Start-CrossTenantMigrationJob; retry the step if people are to be cut over now."},
+		{FailureParameters, "JobName has a character that Graph does not take in the path of a job.", "Give another name."},
+	},
 	Permissions: writeMigrations,
 	Repeated:    "The function reads the job first, and fails with Conflict if the job was changed since the function's job was sent, and its time has not come: a retry of the step cuts the people over.",
 }
@@ -100,7 +128,10 @@ var StopCrossTenantMigrationJob = Function{
 	Name: "Stop-CrossTenantMigrationJob",
 	Description: "Cancels a job before its people are cut over. Succeeds if there is no such job, or if it is cancelled. Fails if people were moved: data does not come back; and if the job failed and Graph refuses to cancel it, since the job would move people if it is started again: remove it. " +
 		"Graph refuses to cancel a job whose time has come.",
-	Params:      []Param{migrationJobName},
+	Params: []Param{migrationJobName},
+	Errors: []Error{
+		{FailureConflict, "The job is completed, or failed.", "Data in the target stays there; remove a failed job with Remove-CrossTenantMigrationJob."},
+	},
 	Permissions: writeMigrations,
 	Repeated:    "The function reads the job first, and succeeds if it is cancelled or about to be, or was created after the function's job was sent.",
 }
@@ -110,6 +141,9 @@ var RemoveCrossTenantMigrationJob = Function{
 	Name:        "Remove-CrossTenantMigrationJob",
 	Description: "Deletes a job that has ended, for its name to be free. Succeeds if there is no such job, or if Graph deletes it, which takes up to 48 hours. Graph refuses it while the job runs: cancel it first.",
 	Params:      []Param{migrationJobName},
+	Errors: []Error{
+		{FailureConflict, "The job has not ended.", "Stop it with Stop-CrossTenantMigrationJob, or wait until it has ended."},
+	},
 	Permissions: writeMigrations,
 	Repeated:    "The function reads the job first, and succeeds if it is deleted or about to be, or was created after the function's job was sent.",
 }
@@ -130,6 +164,11 @@ var TestCrossTenantMigrationUser = Function{
 		{"reason", "If not: the actual and the expected status of the workloads."},
 		{"data", "JobName, UserId, ExpectedStatus, and Workloads with the Status of each as Graph has it."},
 	},
+	Errors: []Error{
+		{graphPlainNotFound, "The job does not exist, or the person is not in it.", "Correct JobName or UserId."},
+		{FailureMigration, "The move of the person failed, was cancelled, or did not pass the validation.", "Correct what the message names, and start the job again."},
+		{FailureParameters, "Workloads has an unknown name.", "Correct the parameter."},
+	},
 	Permissions: readMigrations,
 	ReadOnly:    true,
 	Repeated:    "Reads only.",
@@ -140,7 +179,11 @@ var StopCrossTenantMigrationUser = Function{
 	Name: "Stop-CrossTenantMigrationUser",
 	Description: "Cancels the move of one person of a job, before people are cut over. Others go on. The person cannot come back to this job. Succeeds if the person is not in the job, or is cancelled there. " +
 		"Fails if there is no such job; if the person was moved: data does not come back; and if the person failed and Graph refuses to cancel, since the person would move if the job is started again.",
-	Params:      []Param{migrationJobName, migrationJobUser},
+	Params: []Param{migrationJobName, migrationJobUser},
+	Errors: []Error{
+		unknownJob,
+		{FailureConflict, "A workload of the person is completed, or failed and would move if the job is started again.", "Data in the target stays there; remove a failed job with Remove-CrossTenantMigrationJob."},
+	},
 	Permissions: writeMigrations,
 	Repeated:    "The function reads the person first, and succeeds if the move is cancelled or about to be, or if the job was created after the function's job was sent.",
 }

@@ -21,6 +21,12 @@ var NewExchangeMailbox = Function{
 		{"UserPrincipalName", "Sign-in name as the tenant has it."},
 		{"PrimaryEmail", "Primary SMTP address as the tenant has it."},
 	},
+	Errors: []Error{
+		{FailureConflict, "A recipient with this address exists and differs.", "Correct the parameters, give another address, or delete the recipient."},
+		addressTaken,
+		notAccepted,
+		{FailureParameters, "SecondaryEmails has an X500 address, or Type is unknown.", "Give X500 addresses in X500Addresses. Mailboxes of people come from Microsoft's move or a licence."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "Exchange reports that the name or an address is taken; the function reads the mailbox of this address, compares it, and adds the addresses that are missing.",
 }
@@ -34,6 +40,7 @@ var SetExchangeMailboxType = Function{
 		mailboxIdentity,
 		{Name: "Type", Type: OneOf("Regular", "Shared", "Room", "Equipment"), Required: true, Description: "The new type. Regular is the mailbox of a person."},
 	},
+	Errors:      []Error{noMailbox},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing, and read back.",
 }

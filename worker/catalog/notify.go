@@ -13,7 +13,11 @@ var SendMemberMail = Function{
 		{Name: "DefaultLanguage", Type: String, Description: "Language of people for whose language there is no text. Default: en."},
 		{Name: "Format", Type: OneOf("text", "html"), Description: "Format of the bodies. In html, values of the data source are part of the markup: prefer text. Default: text."},
 	},
-	Result:      []Field{{"Language", "Language of the text that was sent."}},
+	Result: []Field{{"Language", "Language of the text that was sent."}},
+	Errors: []Error{
+		{FailureParameters, "To is no single address, or Texts has no text for DefaultLanguage, an unknown language or part, or an incomplete text.", "Correct the parameter."},
+		{FailureNotConfigured, "MAIL_FROM or MAIL_DOMAINS is not set, or has no domain of the recipient.", "Set it at the worker, or leave the person out."},
+	},
 	Permissions: []string{"Mail.Send"},
 	Repeated:    "A worker that still knows the job sends no second mail. A worker that was restarted, or received no response, sends a copy, which has the same x-matoolkit-effect header.",
 }
@@ -30,6 +34,12 @@ var SendWebhookMessage = Function{
 		{Name: "Title", Type: String, Description: "Title of an Adaptive Card for a workflow of Teams."},
 		{Name: "Text", Type: String, Description: "Text of the card, which is shown as it is. Default: the title alone."},
 		{Name: "Body", Type: Object, Description: "JSON that is posted as it is, instead of a card."},
+	},
+	Errors: []Error{
+		{FailureParameters, "None or both of Title and Body are given, or Text is given with Body.", "Give one of them."},
+		{FailureNotConfigured, "WEBHOOK_SETTINGS does not name the setting, or the address or key is missing or not valid.", "Set it at the worker."},
+		{"HTTP 4xx", "The receiver refuses the message, with a status such as HTTP 404; it is not repeated.", "Correct the address, the key or the message at the receiver."},
+		{"HTTP 5xx", "The receiver answers with an error such as HTTP 500 after repetitions. Throttling is HTTP 429, or 503 with Retry-After.", "Retry the step: the receiver knows a repetition by its webhook-id."},
 	},
 	Permissions: []string{"None in the tenant"},
 	Repeated:    "The message is posted again, with the same webhook-id. Teams shows it twice.",

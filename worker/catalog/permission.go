@@ -23,6 +23,7 @@ var GetExchangeMailboxPermissions = Function{
 		{"SendOnBehalf", "Addresses of those who can send on behalf of the mailbox or group."},
 		{"Unresolved", "Names of those for whom the tenant has no recipient, or several."},
 	},
+	Errors:      []Error{unknownRecipient, noMailboxOrGroup},
 	Permissions: exchangePermissions,
 	ReadOnly:    true,
 	Repeated:    "Reads only.",
@@ -42,7 +43,11 @@ var AddExchangeMailboxPermissions = Function{
 		skipMissing,
 		{Name: "AutoMapping", Type: Boolean, Description: "Whether Outlook of those with full access opens the mailbox by itself. Default: true."},
 	},
-	Result:      []Field{missingField},
+	Result: []Field{missingField},
+	Errors: []Error{
+		{exchangeNotFound, "The recipient does not exist, or a trustee is a group that gets no such permission.", "Correct the identity; give permissions to people and mail-enabled security groups only."},
+		{FailureConflict, "The tenant does not have a trustee, the recipient is neither a mailbox nor a group, or full access is given on a group.", "Map the trustees to recipients of this tenant, or leave FullAccess out."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "Given again, which changes nothing, and read back.",
 }
@@ -53,6 +58,10 @@ var RemoveExchangeMailboxPermissions = Function{
 	Description: "Takes permissions to open a mailbox, and to send as a mailbox or group or on its behalf. Succeeds for those who do not have them, and leaves out people who are no recipients of this tenant.",
 	Params:      []Param{delegator, fullAccess, sendAsParam, sendOnBehalf, trusteeDomain},
 	Result:      []Field{missingField},
+	Errors: []Error{
+		unknownRecipient,
+		{FailureConflict, "The recipient is neither a mailbox nor a group, or full access is taken on a group.", "Correct Identity, or leave FullAccess out."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "Taken again, which changes nothing, and read back.",
 }
@@ -67,6 +76,10 @@ var TestExchangeMailboxPermissions = Function{
 		{"complete", "Whether all can."},
 		{"reason", "If not: for each permission the people who have it, and those who lack it."},
 		{"data", "Identity, Match, and Checks: Name, Match, ExpectedValue and ActualValue of each permission."},
+	},
+	Errors: []Error{
+		unknownRecipient,
+		{FailureConflict, "The recipient is neither a mailbox nor a group, or full access is expected on a group.", "Correct Identity, or leave FullAccess out."},
 	},
 	Permissions: exchangePermissions,
 	ReadOnly:    true,
@@ -88,6 +101,10 @@ var GetExchangeCalendarPermissions = Function{
 		{"Permissions", "Entries such as ada@contoso.com=Reviewer. The entry of Default is always there, that of Anonymous if it has a right."},
 		{"Unresolved", "Names of those for whom the tenant has no recipient, or several."},
 	},
+	Errors: []Error{
+		noMailbox,
+		{FailureConflict, "The mailbox has no folder of type Calendar.", "Look at the folders of the mailbox."},
+	},
 	Permissions: exchangePermissions,
 	ReadOnly:    true,
 	Repeated:    "Reads only.",
@@ -99,6 +116,11 @@ var SetExchangeCalendarPermissions = Function{
 	Description: "Gives people roles for the calendar of a mailbox. A role replaces the one that a person has; entries of others stay. No mail is sent.",
 	Params:      []Param{mailboxIdentity, calendarEntries, trusteeDomain, skipMissing},
 	Result:      []Field{missingField},
+	Errors: []Error{
+		noMailbox,
+		{FailureConflict, "The tenant does not have a trustee, or the mailbox has no folder of type Calendar.", "Map the trustees to recipients of this tenant."},
+		{FailureParameters, "An entry of Permissions lacks a user or a role, has an unknown role, or a user has two entries.", "Correct the parameter."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing, and read back.",
 }
@@ -112,7 +134,12 @@ var RemoveExchangeCalendarPermissions = Function{
 		{Name: "Trustees", Type: StringList, Description: "Addresses of the people."},
 		trusteeDomain,
 	},
-	Result:      []Field{missingField},
+	Result: []Field{missingField},
+	Errors: []Error{
+		noMailbox,
+		{FailureParameters, "Trustees has the entry of everyone (Default or Anonymous).", "Set its role with Set-ExchangeCalendarPermissions instead."},
+		{FailureConflict, "The mailbox has no folder of type Calendar.", "Look at the folders of the mailbox."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "Exchange reports that there is no entry, and the function succeeds.",
 }
@@ -126,6 +153,11 @@ var TestExchangeCalendarPermissions = Function{
 		{"complete", "Whether all have."},
 		{"reason", "If not: the actual and the expected role of each."},
 		{"data", "Identity, Match, and Checks: Name, Match, ExpectedValue and ActualValue of each."},
+	},
+	Errors: []Error{
+		noMailbox,
+		{FailureParameters, "An entry of Permissions lacks a user or a role, or has an unknown role.", "Correct the parameter."},
+		{FailureConflict, "The mailbox has no folder of type Calendar.", "Look at the folders of the mailbox."},
 	},
 	Permissions: exchangePermissions,
 	ReadOnly:    true,

@@ -31,6 +31,7 @@ var TestSharePointMigrationReady = Function{
 		{"reason", "If not: what SharePoint says, or the status of its validation, and what is expected."},
 		{"data", "Kind, Source, Target, ExpectedReady, and Ready."},
 	},
+	Errors:      []Error{otherSource},
 	Permissions: []string{"SharePointCrossTenantMigration.Manage.All"},
 	ReadOnly:    true,
 	Repeated:    "Reads only.",
@@ -47,7 +48,12 @@ var NewSharePointMigrationTask = Function{
 		{Name: "StartAfter", Type: String, Description: "Time before which the move does not start, such as 2026-03-01T18:00:00Z. Default: as soon as possible."},
 		{Name: "StartBefore", Type: String, Description: "Time at which SharePoint cancels the task, if it has not started. Later than StartAfter. Default: never."},
 	},
-	Result:      []Field{{"TaskId", "Id of the task."}},
+	Result: []Field{{"TaskId", "Id of the task."}},
+	Errors: []Error{
+		{sharePointRefused, "SharePoint refuses the source, such as a user without a OneDrive or an unknown group.", "Correct what the message names."},
+		{FailureConflict, "A task of the source exists for another target, or ended since the job was sent.", "Cancel it with Stop-SharePointMigrationTask, or retry the step."},
+		{FailureParameters, "A name, URL or time is not valid, or StartBefore is not after StartAfter.", "Correct the parameter."},
+	},
 	Permissions: []string{"SharePointCrossTenantMigration.Manage.All", "SharePointCrossTenantMigration.Read.All"},
 	Repeated: "The function reads the task of this source first. If an earlier delivery started a task that has failed or was cancelled since, it fails and starts no other: " +
 		"a retry of the step is another job, and starts one.",
@@ -67,6 +73,10 @@ var TestSharePointMigrationTask = Function{
 		{"reason", "If not: the actual and the expected status."},
 		{"data", "Kind, Source, TaskId, ExpectedStatus, and Status as SharePoint has it."},
 	},
+	Errors: []Error{
+		{graphItemNotFound, "The source has no task.", "Start one with New-SharePointMigrationTask."},
+		{FailureMigration, "The move failed or was cancelled.", "Correct what the message names, and start it again with New-SharePointMigrationTask."},
+	},
 	Permissions: []string{"SharePointCrossTenantMigration.Read.All"},
 	ReadOnly:    true,
 	Repeated:    "Reads only.",
@@ -77,7 +87,10 @@ var StopSharePointMigrationTask = Function{
 	Name: "Stop-SharePointMigrationTask",
 	Description: "Cancels the move of a OneDrive or a site before it starts. Run it in the source tenant. Succeeds if there is no task, or if it failed or was cancelled. " +
 		"Fails if the move is completed: content does not come back. SharePoint refuses to cancel a move that runs.",
-	Params:      []Param{contentKind, contentSource},
+	Params: []Param{contentKind, contentSource},
+	Errors: []Error{
+		{FailureConflict, "The move is completed, or the task was changed since the job was sent.", "Content in the target stays there; otherwise retry the step."},
+	},
 	Permissions: []string{"SharePointCrossTenantMigration.Manage.All", "SharePointCrossTenantMigration.Read.All"},
 	Repeated:    "The function reads the task first, and succeeds if it is cancelled. A redelivered job fails with Conflict if the task was changed since the job was sent: a retry of the step cancels it.",
 }
@@ -96,6 +109,7 @@ var TestSharePointOneDrive = Function{
 		{"reason", "If not: the actual and the expected state."},
 		{"data", "UserId, ExpectedExists, Exists, and WebUrl, the address of the OneDrive."},
 	},
+	Errors:      []Error{unknownUser},
 	Permissions: []string{"Files.Read.All", "User.Read.All"},
 	ReadOnly:    true,
 	Repeated:    "Reads only. It does not create a OneDrive: Graph does so only for a signed-in user.",

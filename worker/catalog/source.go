@@ -12,6 +12,10 @@ var SetExchangeAutomaticReplies = Function{
 		{Name: "StartTime", Type: String, Description: "Beginning of the period, such as 2026-03-01T18:00:00Z. Default: at once, until the replies are turned off."},
 		{Name: "EndTime", Type: String, Description: "End of the period. Give it with StartTime."},
 	},
+	Errors: []Error{
+		noMailbox,
+		{FailureParameters, "One of StartTime and EndTime is missing, has no zone, or the end is not after the start; or ExternalAudience is unknown.", "Correct the parameter."},
+	},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing, and read back. Messages are compared as text, since Exchange makes pages of them.",
 }
@@ -21,6 +25,7 @@ var RemoveExchangeAutomaticReplies = Function{
 	Name:        "Remove-ExchangeAutomaticReplies",
 	Description: "Turns off the automatic replies of a mailbox. Succeeds if they are off. The messages stay.",
 	Params:      []Param{mailboxIdentity},
+	Errors:      []Error{noMailbox},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing, and read back.",
 }

@@ -11,6 +11,9 @@ var AddTeamsMember = Function{
 		teamID, userID,
 		{Name: "Role", Type: OneOf("member", "owner"), Description: "Role of the user. Default: member."},
 	},
+	Errors: []Error{
+		{graphPlainNotFound, "The group has no team, or the user does not exist.", "Create the team first, or correct the id."},
+	},
 	Permissions: []string{"TeamMember.ReadWrite.All"},
 	Repeated:    "The function reads the membership first, and succeeds if the user has it once replication lag cannot be the reason.",
 }
@@ -23,6 +26,10 @@ var RemoveTeamsMember = Function{
 	Params: []Param{
 		teamID, userID,
 		{Name: "Role", Type: OneOf("member", "owner"), Description: "member: the user leaves the team. owner: the user stays as a member. Default: member."},
+	},
+	Errors: []Error{
+		noTeam,
+		{graphBadQuery, "The user is the last owner.", "Add another owner with Add-TeamsMember first."},
 	},
 	Permissions: []string{"TeamMember.ReadWrite.All"},
 	Repeated:    "The function reads the membership first, and succeeds if the user does not have it once replication lag cannot be the reason.",
@@ -41,6 +48,7 @@ var TestTeamsMembership = Function{
 		{"reason", "If not: the actual and the expected role."},
 		{"data", "TeamId, UserId, ExpectedRole, and Role: member, owner or none."},
 	},
+	Errors:      []Error{noTeam},
 	Permissions: []string{"TeamMember.Read.All"},
 	ReadOnly:    true,
 	Repeated:    "Reads only.",

@@ -22,13 +22,13 @@ var jsonNull = json.RawMessage("null")
 
 // Types of failures that this package finds.
 const (
-	FailureInvalidJob    = "InvalidJob"
+	FailureInvalidJob    = catalog.FailureInvalidJob
 	FailureInvalidResult = catalog.FailureInvalidResult
 	FailureTimeout       = catalog.FailureTimeout
-	FailurePanic         = "Panic"
-	FailureExpired       = message.ErrorJobExpired // the job came to its turn too late
-	FailureRevoked       = message.ErrorJobRevoked // its batch was paused or cancelled before its turn
-	FailureUnknown       = "Failure"               // an error that is no *catalog.Failure
+	FailurePanic         = catalog.FailurePanic
+	FailureExpired       = catalog.FailureExpired
+	FailureRevoked       = catalog.FailureRevoked
+	FailureUnknown       = catalog.FailureUnknown
 )
 
 // ReasonUnreadable is the dead-letter reason of a job too damaged to be answered.

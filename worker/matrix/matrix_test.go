@@ -273,6 +273,9 @@ func TestWithoutPermission(t *testing.T) {
 				if onExchange(r.function) {
 					want = map[error]string{tenant.ErrMissingPermission: "HTTP 401", tenant.ErrMissingRole: "Microsoft.Exchange.Admin.OData.Core.ODataServiceException"}[lacks]
 				}
+				if !slices.ContainsFunc(catalog.CommonErrors(), func(e catalog.Error) bool { return e.Type == want }) {
+					t.Errorf("%s is not documented", want)
+				}
 				var f *catalog.Failure
 				if !errors.As(err, &f) || f.Type != want || f.Throttled || f.Attempts != 1 {
 					t.Errorf("got %+v, want %s at the first attempt", err, want)
