@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,12 +18,14 @@ import (
 // A user or group whose id, user principal name or nickname exists already is
 // left as it is, so the same seed may be given again.
 type Seed struct {
-	VerifiedDomains []string    `json:"verifiedDomains,omitempty"` // of user principal names; none: all are accepted
-	Licenses        []License   `json:"licenses,omitempty"`
-	Sites           []Site      `json:"sites,omitempty"` // a site takes the place of the one with its URL
-	Users           []User      `json:"users,omitempty"` // Graph properties, read-only ones too
-	Groups          []SeedGroup `json:"groups,omitempty"`
-	Recipients      []Recipient `json:"recipients,omitempty"` // ExternalDirectoryObjectId or UserPrincipalName names the user, which contacts do not have
+	VerifiedDomains []string  `json:"verifiedDomains,omitempty"` // of user principal names; none: all are accepted
+	Licenses        []License `json:"licenses,omitempty"`
+	Sites           []Site    `json:"sites,omitempty"` // a site takes the place of the one with its URL
+	Users           []User    `json:"users,omitempty"` // Graph properties, read-only ones too
+	// DeletedUsers are in the deleted items, and take the place of those with their ids.
+	DeletedUsers []User      `json:"deletedUsers,omitempty"`
+	Groups       []SeedGroup `json:"groups,omitempty"`
+	Recipients   []Recipient `json:"recipients,omitempty"` // ExternalDirectoryObjectId or UserPrincipalName names the user, which contacts do not have
 	// OrganizationHolds are retention policies of all mailboxes, such as mbx7cfb30345d454ac0a989ab3041051209:2.
 	OrganizationHolds []string `json:"organizationHolds,omitempty"`
 	// MigrationEndpoints are the names of endpoints in other tenants, which administrators create; none: all names are accepted.
@@ -39,10 +42,13 @@ type Seed struct {
 type SeedGroup struct {
 	Properties map[string]any `json:"properties"`
 	Members    []string       `json:"members,omitempty"`
-	Owners     []string       `json:"owners,omitempty"` // of a team; also among the members
+	Owners     []string       `json:"owners,omitempty"` // those of a team are also among the members
 	// SendAs and SendOnBehalf are the object ids of those who can send as a mail-enabled group, or on its behalf.
 	SendAs       []string `json:"sendAs,omitempty"`
 	SendOnBehalf []string `json:"sendOnBehalf,omitempty"`
+	// Recipient has what Exchange knows of a mail-enabled group. Its kind, id and addresses are those of the group, and
+	// empty names those that a new group has.
+	Recipient *Recipient `json:"recipient,omitempty"`
 }
 
 // Seed puts objects in. After an error some of them may be in; giving the
@@ -74,8 +80,20 @@ func (s *Server) Seed(seed Seed) error {
 			return fmt.Errorf("tenant: seed user %d: %w", i, err)
 		}
 	}
+	for i, u := range seed.DeletedUsers {
+		if u.ID() == "" || u.Text("deletedDateTime") == "" {
+			return fmt.Errorf("tenant: seed deleted user %d: a deleted user needs an id and a deletedDateTime", i)
+		}
+		if err := s.dir.KeepDeleted(u.With(map[string]any{"id": directory.Fold(u.ID())})); err != nil {
+			return err
+		}
+	}
+	groups := map[string]bool{} // members that may come later
+	for _, g := range seed.Groups {
+		groups[directory.Fold(directory.Text(g.Properties["id"]))] = true
+	}
 	for i, g := range seed.Groups {
-		if err := s.seedGroup(g); err != nil {
+		if err := s.seedGroup(g, groups); err != nil {
 			return fmt.Errorf("tenant: seed group %d: %w", i, err)
 		}
 	}
@@ -173,7 +191,7 @@ func (s *Server) seedUser(seeded User) error {
 	return s.dir.Commit(time.Time{}, append([]directory.Change{directory.PutUser(u, time.Time{})}, s.dir.ForwardSync(u, time.Time{})...)...)
 }
 
-func (s *Server) seedGroup(seeded SeedGroup) error {
+func (s *Server) seedGroup(seeded SeedGroup, more map[string]bool) error {
 	g := Group{Properties: User(seeded.Properties).With(nil)}
 	if g.Properties == nil {
 		return errors.New("no properties")
@@ -197,25 +215,31 @@ func (s *Server) seedGroup(seeded SeedGroup) error {
 	if directory.Text(g.Properties["displayName"]) == "" {
 		g.Properties["displayName"] = nickname
 	}
-	for _, key := range seeded.Members {
-		id := directory.Fold(key)
-		if owner, found := s.dir.Owner("upn", key); found {
-			id = owner
-		}
-		_, isUser := s.dir.Users.Latest(id)
-		_, isGroup := s.dir.Groups.Latest(id)
-		if !isUser && !isGroup {
-			return fmt.Errorf("member %q does not exist", key)
-		}
-		if !slices.Contains(g.Members, id) {
-			g.Members = append(g.Members, id)
-		}
-		if slices.Contains(seeded.Owners, key) {
-			g.Owners = append(g.Owners, id)
+	for _, list := range []struct {
+		what string
+		keys []string
+		into *[]string
+	}{{"member", seeded.Members, &g.Members}, {"owner", seeded.Owners, &g.Owners}} {
+		seen := map[string]bool{}
+		for _, key := range list.keys {
+			id := directory.Fold(key)
+			if owner, found := s.dir.Owner("upn", key); found {
+				id = owner
+			}
+			_, isUser := s.dir.Users.Latest(id)
+			_, isGroup := s.dir.Groups.Latest(id)
+			if !isUser && !isGroup && !more[id] {
+				return fmt.Errorf("%s %q does not exist", list.what, key)
+			}
+			if !seen[id] {
+				*list.into = append(*list.into, id)
+				seen[id] = true
+			}
 		}
 	}
-	if len(g.Owners) != len(seeded.Owners) {
-		return errors.New("an owner is not among the members")
+	if team := slices.Contains(directory.Texts(g.Properties["resourceProvisioningOptions"]), "Team"); team &&
+		slices.ContainsFunc(g.Owners, func(id string) bool { return !slices.Contains(g.Members, id) }) {
+		return errors.New("an owner of the team is not among the members")
 	}
 	if g.Properties["mailEnabled"] != true {
 		return s.dir.Commit(time.Time{}, directory.PutGroup(g, time.Time{}))
@@ -224,8 +248,22 @@ func (s *Server) seedGroup(seeded SeedGroup) error {
 	if err != nil {
 		return err
 	}
+	if seeded.Recipient != nil {
+		r = known(*seeded.Recipient, r)
+	}
 	r.SendAs, r.SendOnBehalf = seeded.SendAs, seeded.SendOnBehalf
+	if refusal := s.exchange.Check(r); refusal != nil {
+		return errors.New(refusal.Fault.Message)
+	}
 	return s.dir.Commit(time.Time{}, directory.PutGroup(g, time.Time{}), directory.PutRecipient(r, time.Time{}))
+}
+
+// known is the recipient of a group, with what the seed has of it.
+func known(r, made Recipient) Recipient {
+	r.Kind, r.ExternalDirectoryObjectID, r.EmailAddresses = made.Kind, made.ExternalDirectoryObjectID, made.EmailAddresses
+	r.GUID, r.Name = cmp.Or(r.GUID, made.GUID), cmp.Or(r.Name, made.Name)
+	r.DisplayName, r.Alias = cmp.Or(r.DisplayName, made.DisplayName), cmp.Or(r.Alias, made.Alias)
+	return r
 }
 
 // seedContact adds a recipient that has no user.

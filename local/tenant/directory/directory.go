@@ -157,6 +157,8 @@ type Directory struct {
 	Licenses []License
 	Sites    []Site
 
+	DeletedUsers []User // in the deleted items
+
 	MigrationEndpoints []string // names of the endpoints in other tenants; empty: all names are accepted
 	OrganizationHolds  []string // retention policies of all mailboxes, as Get-OrganizationConfig prints them
 }

@@ -32,6 +32,7 @@ func openDisk(ctx context.Context, dir string) (*disk, error) {
 		CREATE TABLE IF NOT EXISTS organization_hold (name TEXT PRIMARY KEY);
 		CREATE TABLE IF NOT EXISTS migration_endpoint (name TEXT PRIMARY KEY);
 		CREATE TABLE IF NOT EXISTS license (part TEXT PRIMARY KEY, body TEXT NOT NULL);
+		CREATE TABLE IF NOT EXISTS deleted_user (id TEXT PRIMARY KEY, body TEXT NOT NULL);
 		CREATE TABLE IF NOT EXISTS site (url TEXT PRIMARY KEY, body TEXT NOT NULL)`
 	if _, err := db.ExecContext(ctx, table); err != nil {
 		db.Close()
@@ -166,6 +167,9 @@ func (k *disk) load(ctx context.Context, d *Directory) error {
 		return err
 	}
 	if err := k.loadLicenses(ctx, d); err != nil {
+		return err
+	}
+	if err := k.loadDeleted(ctx, d); err != nil {
 		return err
 	}
 	if err := k.loadSites(ctx, d); err != nil {

@@ -67,10 +67,23 @@ func (s *Service) mailboxPermissions(c *call) *reply {
 
 func (s *Service) recipientPermissions(c *call) *reply {
 	_, asOf := s.Times()
+	if _, named := c.exchange.parameters["identity"]; !named { // of all recipients
+		var found []map[string]any
+		for _, r := range s.Directory.Recipients.AllVisible(asOf) {
+			if slices.Contains(sendAsKinds, r.Kind) {
+				found = append(found, s.sendAsOf(r)...)
+			}
+		}
+		return c.results(found)
+	}
 	r, _, refusal := s.ofKind(c, sendAsKinds, asOf)
 	if refusal != nil {
 		return refusal
 	}
+	return c.results(s.sendAsOf(r))
+}
+
+func (s *Service) sendAsOf(r directory.Recipient) []map[string]any {
 	var found []map[string]any
 	for _, trustee := range append([]string{self}, r.SendAs...) {
 		if trustee != self {
@@ -80,7 +93,7 @@ func (s *Service) recipientPermissions(c *call) *reply {
 			"Identity": r.Name, "Trustee": trustee, "AccessControlType": "Allow", "AccessRights": []string{"SendAs"}, "IsInherited": false, "InheritanceType": "None",
 		})
 	}
-	return c.results(found)
+	return found
 }
 
 // read reads a command: the mailbox or group, and who gets or loses the permission.

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/local/tenant/directory"
@@ -100,7 +101,7 @@ func readMail(message map[string]any) (directory.Mail, *reply) {
 }
 
 // getDeleted finds a user among the deleted items, where a real tenant keeps one for
-// 30 days with all properties. Here only the id is kept, and not across a restart.
+// 30 days with all properties. Here only the id is given.
 func (s *Service) getDeleted(c *call) *reply {
 	if refusal := c.onlyOptions("select"); refusal != nil {
 		return refusal
@@ -109,7 +110,7 @@ func (s *Service) getDeleted(c *call) *reply {
 	defer s.Directory.Unlock()
 	_, asOf := s.Times()
 	id := directory.Fold(c.Arg["item"])
-	if _, exists := s.Directory.Users.Latest(id); exists || !s.Directory.Users.Known(id) {
+	if !slices.ContainsFunc(s.Directory.DeletedUsers, func(u directory.User) bool { return u.ID() == id }) {
 		return notFound(c.Arg["item"])
 	}
 	if _, still := s.Directory.Users.Visible(id, asOf); still {

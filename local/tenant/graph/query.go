@@ -116,10 +116,14 @@ func (c *call) listing(set string, all []map[string]any, p page) *reply {
 }
 
 func (s *Service) listUsers(c *call) *reply {
-	page, refusal := c.paging("filter", "count")
+	page, refusal := c.paging("filter", "count", "expand")
 	if refusal == nil {
 		refusal = c.checkCount()
 	}
+	if refusal != nil {
+		return refusal
+	}
+	withManager, refusal := c.expandsManager()
 	if refusal != nil {
 		return refusal
 	}
@@ -140,8 +144,43 @@ func (s *Service) listUsers(c *call) *reply {
 	var found []map[string]any
 	for _, u := range s.Directory.Users.AllVisible(asOf) {
 		if match(u) {
-			found = append(found, project(userProperties, u, selected))
+			user := project(userProperties, u, selected)
+			if manager := u.Text("managerId"); withManager && manager != "" {
+				user["manager"] = map[string]any{"@odata.type": "#microsoft.graph.user", "id": manager}
+			}
+			found = append(found, user)
 		}
 	}
 	return c.listing("users", found, page)
+}
+
+// expandsManager tells whether a request asks for the ids of managers, the one expansion that is understood.
+func (c *call) expandsManager() (bool, *reply) {
+	switch expand, present := c.Option("expand"); {
+	case !present:
+		return false, nil
+	case expand == "manager($select=id)":
+		return true, nil
+	default:
+		return false, odata.Error(http.StatusBadRequest, "Request_UnsupportedQuery", "The query option '$expand=%s' is not supported.", expand)
+	}
+}
+
+// listDeleted lists the users in the deleted items, with all properties.
+func (s *Service) listDeleted(c *call) *reply {
+	page, refusal := c.paging()
+	if refusal != nil {
+		return refusal
+	}
+	selected, refusal := c.selected("user", userProperties)
+	if refusal != nil {
+		return refusal
+	}
+	s.Directory.Lock()
+	defer s.Directory.Unlock()
+	var found []map[string]any
+	for _, u := range s.Directory.DeletedUsers {
+		found = append(found, project(userProperties, u, selected))
+	}
+	return c.listing("directoryObjects", found, page)
 }

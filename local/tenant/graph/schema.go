@@ -48,7 +48,8 @@ var userProperties = map[string]property{
 	"onPremisesUserPrincipalName": {readOnly: true}, "onPremisesSyncEnabled": {kind: boolValue, readOnly: true},
 	"onPremisesDistinguishedName": {readOnly: true}, "onPremisesDomainName": {readOnly: true},
 	"onPremisesSamAccountName": {readOnly: true}, "onPremisesSecurityIdentifier": {readOnly: true},
-	"securityIdentifier": {readOnly: true},
+	"securityIdentifier": {readOnly: true}, "deletedDateTime": {readOnly: true},
+	"managerId": {readOnly: true, hidden: true}, // a relationship in Graph
 }
 
 // groupProperties are the properties of a group simulated here.

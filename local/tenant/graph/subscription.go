@@ -1,6 +1,9 @@
 package graph
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/matoolkit/matoolkit/local/tenant/directory"
 	"github.com/matoolkit/matoolkit/local/tenant/odata"
 )
@@ -35,9 +38,7 @@ func (s *Service) getDomain(c *call) *reply {
 	if len(s.Directory.Domains) > 0 && !s.Directory.Domains[name] {
 		return notFound(c.Arg["domain"])
 	}
-	answer := project(domainProperties, map[string]any{
-		"id": name, "isVerified": true, "isAdminManaged": true, "isDefault": false, "isInitial": false, "isRoot": true, "authenticationType": "Managed",
-	}, selected)
+	answer := project(domainProperties, domainOf(name), selected)
 	answer["@odata.context"] = c.context("domains/$entity")
 	return odata.OK(answer)
 }
@@ -70,4 +71,28 @@ func (s *Service) listSkus(c *call) *reply {
 		}, selected))
 	}
 	return odata.OK(map[string]any{"@odata.context": c.context("subscribedSkus"), "value": all})
+}
+
+// listDomains lists the verified domains. A tenant that accepts all has none.
+func (s *Service) listDomains(c *call) *reply {
+	if refusal := c.onlyOptions("select"); refusal != nil { // Graph gives them all at once
+		return refusal
+	}
+	selected, refusal := c.selected("domain", domainProperties)
+	if refusal != nil {
+		return refusal
+	}
+	s.Directory.Lock()
+	defer s.Directory.Unlock()
+	all := []map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(s.Directory.Domains)) {
+		all = append(all, project(domainProperties, domainOf(name), selected))
+	}
+	return odata.OK(map[string]any{"@odata.context": c.context("domains"), "value": all})
+}
+
+func domainOf(name string) map[string]any {
+	return map[string]any{
+		"id": name, "isVerified": true, "isAdminManaged": true, "isDefault": false, "isInitial": false, "isRoot": true, "authenticationType": "Managed",
+	}
 }

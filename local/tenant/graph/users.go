@@ -192,8 +192,7 @@ func (s *Service) deleteUser(c *call) *reply {
 	return s.removeUser(c.Arg["user"])
 }
 
-// removeUser deletes a user, its recipient and its memberships. A real tenant
-// keeps the user for 30 days among the deleted items.
+// removeUser moves a user to the deleted items, and deletes its recipient and its memberships.
 func (s *Service) removeUser(key string) *reply {
 	now, asOf := s.Times()
 	u, found := s.findUser(key, asOf)
@@ -210,6 +209,9 @@ func (s *Service) removeUser(key string) *reply {
 	}
 	changes = append(changes, s.Directory.LeaveGroups(id, now)...)
 	if err := s.Directory.Commit(asOf, changes...); err != nil {
+		return s.storageFailed(err)
+	}
+	if err := s.Directory.KeepDeleted(u.With(map[string]any{"deletedDateTime": now.UTC().Format(time.RFC3339)})); err != nil {
 		return s.storageFailed(err)
 	}
 	return odata.NoContent()
