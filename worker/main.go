@@ -20,20 +20,15 @@ import (
 	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/webhook"
-	"github.com/matoolkit/matoolkit/worker/access"
-	"github.com/matoolkit/matoolkit/worker/authentication"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/custom"
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/exchange/session"
 	"github.com/matoolkit/matoolkit/worker/graph"
-	"github.com/matoolkit/matoolkit/worker/groups"
-	"github.com/matoolkit/matoolkit/worker/migration"
 	"github.com/matoolkit/matoolkit/worker/notify"
 	"github.com/matoolkit/matoolkit/worker/program"
-	"github.com/matoolkit/matoolkit/worker/sharepoint"
 	"github.com/matoolkit/matoolkit/worker/signin"
-	"github.com/matoolkit/matoolkit/worker/teams"
+	"github.com/matoolkit/matoolkit/worker/standard"
 	"github.com/matoolkit/matoolkit/worker/telemetry"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
@@ -53,7 +48,7 @@ func command(getenv func(string) string) program.Command {
 			if err := settings.Err(); err != nil {
 				return nil, err
 			}
-			return offered(notify.Config{Graph: &graph.Client{}}, &exchange.Client{}, noOp, extra...)
+			return standard.Functions(notify.Config{Graph: &graph.Client{}}, &exchange.Client{}, noOp, extra...)
 		},
 		More: []*cobra.Command{verifyCommand(getenv)},
 	}
@@ -125,7 +120,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		return fmt.Errorf("custom functions, %s:\n%w", program.EnvCustomDir, err)
 	}
 	defer program.CloseFunctions(extra)
-	functions, err := offered(people, x, c.NoOp, extra.Functions()...)
+	functions, err := standard.Functions(people, x, c.NoOp, extra.Functions()...)
 	if err != nil {
 		return err
 	}
@@ -145,18 +140,6 @@ func poster(c config, getenv func(string) string, web *http.Client) *webhook.Sen
 	return webhook.New(webhook.Config{
 		Program: "worker", List: envWebhooks, Parameter: "webhookVaultSettings", Settings: c.Webhooks, Getenv: getenv, HTTP: web, Local: c.BusString != "",
 	})
-}
-
-// offered is the catalogue of this worker.
-func offered(people notify.Config, x *exchange.Client, noOp bool, extra ...catalog.Function) (*catalog.Catalog, error) {
-	g := people.Graph
-	functions := slices.Concat(
-		g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(g), teams.Functions(g), groups.Functions(g), access.Functions(g), notify.Functions(people), extra,
-	)
-	if noOp {
-		functions = append(functions, catalog.NoOp)
-	}
-	return catalog.New(functions...)
 }
 
 // customFunctions are those that came with the deployment.

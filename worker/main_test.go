@@ -28,6 +28,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/notify"
 	"github.com/matoolkit/matoolkit/worker/program"
+	"github.com/matoolkit/matoolkit/worker/standard"
 )
 
 // The worker as it runs on a laptop: signed in at the local identity provider,
@@ -425,7 +426,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 func TestWorkerOffersTheStandardFunctions(t *testing.T) {
 	t.Parallel()
-	offers := testenv.Must(offered(notify.Config{Graph: &graph.Client{}}, &exchange.Client{}, false))(t)
+	offers := testenv.Must(standard.Functions(notify.Config{Graph: &graph.Client{}}, &exchange.Client{}, false))(t)
 	var got, want []string
 	for _, f := range offers.Functions() {
 		got = append(got, f.Name)

@@ -20,6 +20,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/notify"
 	"github.com/matoolkit/matoolkit/worker/permission"
 	"github.com/matoolkit/matoolkit/worker/program"
+	"github.com/matoolkit/matoolkit/worker/standard"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
@@ -78,7 +79,7 @@ func verifyPermissions(ctx context.Context, getenv func(string) string, names []
 	if err != nil {
 		return nil, fmt.Errorf("custom functions, %s:\n%w", program.EnvCustomDir, err)
 	}
-	all, err := offered(notify.Config{Graph: g}, x, c.NoOp, extra.Functions()...)
+	all, err := standard.Functions(notify.Config{Graph: g}, x, c.NoOp, extra.Functions()...)
 	if err != nil {
 		return nil, err
 	}

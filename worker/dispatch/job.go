@@ -229,7 +229,7 @@ func (l *Loop) run(ctx context.Context, d *received, c *call) {
 	took := time.Since(start)
 	switch {
 	case ok && o.err == nil:
-		c.end(success(job, o.value, took))
+		c.end(Answer(job, o.value, nil, took))
 	case l.work.Err() != nil: // stopped from outside: no verdict on the job
 		l.memory.forget(d.identity)
 	case ctx.Err() != nil:

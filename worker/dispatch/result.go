@@ -15,6 +15,14 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
+// Answer is the answer to a job whose function returned a value, or an error, after a time.
+func Answer(job message.Job, value any, err error, took time.Duration) message.Result {
+	if err != nil {
+		return failure(job, err, took)
+	}
+	return success(job, value, took)
+}
+
 func success(job message.Job, value any, took time.Duration) message.Result {
 	r := result(job, took)
 	raw, err := json.Marshal(value)
