@@ -49,12 +49,25 @@ type Config struct {
 	// Functions are those that workers have. A job of another function, or with parameters that
 	// its function does not take, fails. Nil: workers accept all calls.
 	Functions []signature.Function
+	// Performer carries the jobs out that no rule of the answers fits. Nil: these succeed after a second.
+	Performer Performer
 	Until     time.Time // when the simulation is broken off; zero: after a year
 	// Step lists the jobs of these members one by one; All those of all members.
 	Step []string
 	All  bool
 
 	everyTick bool // none is left out; for the test that none is missed
+}
+
+// Performer carries jobs out by the clock of a simulation, instead of the answers. One goroutine calls it, with
+// times that never go back.
+type Performer interface {
+	// Take takes a job at a time, for the member with a key. It is false for a job that the answers are to answer.
+	Take(now time.Time, j message.Job, member string) bool
+	// Next is when the next of the jobs under way goes on; false where there is none.
+	Next() (time.Time, bool)
+	// Advance has the jobs go on until a time, and returns the results of those that have ended.
+	Advance(ctx context.Context, now time.Time) ([]message.Result, error)
 }
 
 // longest is how long a simulation without an Until goes on at most.
@@ -250,6 +263,9 @@ func (r *simulation) runDue(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if err := r.worker.advance(ctx); err != nil {
+			return err
+		}
 		m, err := r.broker.take(ctx)
 		if err != nil {
 			return err
@@ -364,6 +380,7 @@ func (r *simulation) next(ctx context.Context) (time.Time, bool, error) {
 	}
 	sooner(r.admin.next())
 	sooner(r.source.next())
+	sooner(r.worker.next())
 	near := first
 	overdue, err := r.worker.overdue(ctx)
 	if err != nil {

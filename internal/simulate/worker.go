@@ -31,6 +31,8 @@ type worker struct {
 	// offered are the functions that jobs can call. Nil: all calls are accepted.
 	offered *catalog.Catalog
 	fitting map[string]catalog.Type // the type of value that an output is passed on as
+	// performed are the calls of jobs that the performer has, by job id: where they are in calls.
+	performed map[string]int
 }
 
 // place is one step of one member.
@@ -59,7 +61,7 @@ type call struct {
 }
 
 func newWorker(r *simulation) (*worker, error) {
-	k := &worker{r: r, members: map[[2]int]*model.Member{}, tries: map[place]*tries{}, used: map[int]bool{}, silent: map[store.Key]time.Time{}}
+	k := &worker{r: r, members: map[[2]int]*model.Member{}, tries: map[place]*tries{}, used: map[int]bool{}, silent: map[store.Key]time.Time{}, performed: map[string]int{}}
 	return k, k.offer(r.config.Functions)
 }
 
@@ -92,7 +94,12 @@ func (k *worker) take(ctx context.Context, m *held) error {
 	case strings.Contains(j.JobID, "-retry-"):
 		c.kind = "retry"
 	}
-	rule := k.rule(j, phaseName(b, phase), step.Name, member)
+	rule, fits := k.rule(j, phaseName(b, phase), step.Name, member)
+	if p := k.r.config.Performer; p != nil && !fits && p.Take(k.r.clock, j, member.Key) {
+		k.performed[j.JobID] = len(k.calls)
+		k.calls = append(k.calls, c)
+		return nil
+	}
 	at := place{j.BatchID, j.CorrelationData.StepExecutionID}
 	if k.tries[at] == nil {
 		k.tries[at] = &tries{}
@@ -117,6 +124,39 @@ func (k *worker) take(ctx context.Context, m *held) error {
 		return err
 	}
 	return k.r.broker.Send(ctx, message.TopicWorkerResults, bus.Message{ID: result.ID(), Body: body, At: result.Timestamp})
+}
+
+// advance sends the results of the jobs that the performer has ended by now.
+func (k *worker) advance(ctx context.Context) error {
+	if k.r.config.Performer == nil {
+		return nil
+	}
+	results, err := k.r.config.Performer.Advance(ctx, k.r.clock)
+	if err != nil {
+		return err
+	}
+	for _, r := range results {
+		if i, known := k.performed[r.JobID]; known {
+			k.calls[i].answer = wording(&r, true, k.r.clock.Sub(k.calls[i].at))
+		}
+		body, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		if err := k.r.broker.Send(ctx, message.TopicWorkerResults, bus.Message{ID: r.ID(), Body: body}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next is when the performer's jobs go on; zero where it has none.
+func (k *worker) next() time.Time {
+	if k.r.config.Performer == nil {
+		return time.Time{}
+	}
+	at, _ := k.r.config.Performer.Next()
+	return at
 }
 
 // overdue is when the scheduler is to look next for jobs that were not answered in time;
@@ -170,8 +210,8 @@ func (k *worker) answer(rule Rule, t *tries, step runbook.Step, m *model.Member,
 	return true
 }
 
-// rule returns the rule for a job, or the zero Rule.
-func (k *worker) rule(j message.Job, phase, step string, m *model.Member) Rule {
+// rule returns the rule for a job; false with the zero Rule where none fits.
+func (k *worker) rule(j message.Job, phase, step string, m *model.Member) (Rule, bool) {
 	for i, r := range k.r.config.Answers.Rules {
 		if r.Function != "" && r.Function != j.FunctionName || r.Step != "" && r.Step != step || r.Phase != "" && r.Phase != phase {
 			continue
@@ -180,9 +220,9 @@ func (k *worker) rule(j message.Job, phase, step string, m *model.Member) Rule {
 			continue
 		}
 		k.used[i] = true
-		return r
+		return r, true
 	}
-	return Rule{}
+	return Rule{}, false
 }
 
 // holds tells whether a member's columns have the values, as text or as JSON.
