@@ -44,7 +44,7 @@ func (a *administrator) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(a.r.config.Answers.Members) > 0 {
+	if len(a.r.config.Answers.Members) > 0 || len(a.r.config.Only) > 0 {
 		if src, err = a.split(src); err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (a *administrator) create(ctx context.Context) error {
 	return a.r.find(ctx)
 }
 
-// split takes those out of a file who join later.
+// split takes those out of a file who join later, or are not among Only.
 func (a *administrator) split(src []byte) ([]byte, error) {
 	m, err := membercsv.Read(bytes.NewReader(src), a.r.runbook, membercsv.Options{})
 	if err != nil || m.Rows == nil {
@@ -84,7 +84,8 @@ func (a *administrator) split(src []byte) ([]byte, error) {
 	}
 	first := [][]string{a.header}
 	for _, row := range all[1:] {
-		if !slices.ContainsFunc(a.r.config.Answers.Members, func(c Coming) bool { return c.Joins != nil && c.Member == strings.TrimSpace(row[column]) }) {
+		key := strings.TrimSpace(row[column])
+		if a.r.takes(key) && !slices.ContainsFunc(a.r.config.Answers.Members, func(c Coming) bool { return c.Joins != nil && c.Member == key }) {
 			first = append(first, row)
 		}
 	}

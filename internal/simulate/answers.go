@@ -67,6 +67,12 @@ type Moment struct {
 	offset *runbook.Offset
 }
 
+// Before is a moment so long before the start.
+func Before(d time.Duration) *Moment {
+	o := runbook.Offset(d / time.Minute) // counts backwards
+	return &Moment{offset: &o}
+}
+
 // of is the moment for a start.
 func (m *Moment) of(start time.Time) time.Time {
 	if m.offset != nil {

@@ -51,6 +51,7 @@ type Config struct {
 	Functions []signature.Function
 	// Performer carries the jobs out that no rule of the answers fits. Nil: these succeed after a second.
 	Performer Performer
+	Only      []string  // keys of the rows that are taken; none: all are
 	Until     time.Time // when the simulation is broken off; zero: after a year
 	// Step lists the jobs of these members one by one; All those of all members.
 	Step []string
@@ -100,6 +101,7 @@ type simulation struct {
 	ended    map[gate]time.Time // when phases ended first: late members open them again
 	known    map[string]bool    // keys of members, once all is over
 	events   []Event
+	failed   []Failure
 	// heldAdditions is the revision of the additions that were held at the last tick.
 	heldAdditions string
 
@@ -194,7 +196,7 @@ func (r *simulation) open() (err error) {
 		return err
 	}
 	r.admin = newAdministrator(r)
-	r.source = &source{now: now, leave: r.config.Answers.Members, key: r.runbook.DataSource.PrimaryKey, needs: r.runbook.Columns(), start: r.config.Start}
+	r.source = &source{takes: r.takes, now: now, leave: r.config.Answers.Members, key: r.runbook.DataSource.PrimaryKey, needs: r.runbook.Columns(), start: r.config.Start}
 	open := map[string]datasource.Open{}
 	for _, kind := range []string{runbook.SourceCSV, runbook.SourceSQL, runbook.SourcePostgres, runbook.SourceDatabricks, runbook.SourceDataverse, runbook.SourceGraph} {
 		open[kind] = r.source.open
@@ -456,6 +458,11 @@ func (r *simulation) warn(format string, args ...any) {
 
 // members reads the file of an uploaded list.
 func (r *simulation) members() ([]byte, error) { return os.ReadFile(r.config.Members) }
+
+// takes tells whether the row with a key takes part.
+func (r *simulation) takes(key string) bool {
+	return len(r.config.Only) == 0 || slices.Contains(r.config.Only, key)
+}
 
 // list are all members of a batch, in the order in which they came.
 func (r *simulation) list(ctx context.Context, batch int) ([]store.Item[model.Member], error) {

@@ -22,8 +22,9 @@ type source struct {
 	now   func() time.Time
 	leave []Coming
 	key   string
-	needs []string  // columns that the runbook uses
-	start time.Time // that offsets of members count from
+	takes func(key string) bool // whether a row is looked at
+	needs []string              // columns that the runbook uses
+	start time.Time             // that offsets of members count from
 
 	columns []string
 	rows    [][]json.RawMessage
@@ -60,7 +61,9 @@ func (s *source) read(ctx context.Context, path string) error {
 		if column >= 0 && column < len(values) {
 			_ = json.Unmarshal(values[column], &key) // what is no text is no key
 		}
-		s.rows, s.keys = append(s.rows, slices.Clone(values)), append(s.keys, strings.TrimSpace(key))
+		if key = strings.TrimSpace(key); s.takes(key) {
+			s.rows, s.keys = append(s.rows, slices.Clone(values)), append(s.keys, key)
+		}
 	}
 }
 

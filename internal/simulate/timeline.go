@@ -78,8 +78,23 @@ type Timeline struct {
 	Events    []Event    `json:"events"`
 	Batches   []Batch    `json:"batches"`
 	Functions []Function `json:"functions"`
+	Failures  []Failure  `json:"failures"` // of steps and checks, without those that a retry repaired
 	Warnings  []string   `json:"warnings"`
 	Remaining []string   `json:"remaining"` // what had not begun or ended at the end
+}
+
+// Failure is a step of a member, or of the batch, that failed in the end.
+type Failure struct {
+	At       time.Time `json:"at"`
+	Batch    int       `json:"batchId"`
+	Phase    string    `json:"phase"`
+	Rollback string    `json:"rollback,omitempty"` // the sequence that the step is part of
+	Step     string    `json:"step"`
+	Function string    `json:"functionName"`
+	Member   string    `json:"memberKey,omitempty"` // empty: the step is of the batch
+	Warning  bool      `json:"warning,omitempty"`   // a check that is not required: the member goes on
+	Error    string    `json:"error"`
+	JobID    string    `json:"-"`
 }
 
 // Batch is how a batch ended.
@@ -89,6 +104,7 @@ type Batch struct {
 	Status    string    `json:"status"`
 	Members   int       `json:"memberCount"`
 	Succeeded int       `json:"succeeded"` // of the members: neither failed nor removed, and the batch has ended
+	Keys      []string  `json:"-"`         // of all members
 	Failed    []string  `json:"failedKeys"`
 	Removed   []string  `json:"removedKeys"`
 	Open      int       `json:"open"` // who had not ended
@@ -175,7 +191,10 @@ func (r *simulation) timeline(ctx context.Context) (*Timeline, error) {
 	slices.SortStableFunc(r.events, func(a, b Event) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Batch, b.Batch), cmp.Compare(a.Kind.rank(), b.Kind.rank()))
 	})
-	t.Events, t.Functions = r.events, r.worker.functions()
+	slices.SortStableFunc(r.failed, func(a, b Failure) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Batch, b.Batch), cmp.Compare(a.Member, b.Member))
+	})
+	t.Events, t.Functions, t.Failures = r.events, r.worker.functions(), append([]Failure{}, r.failed...)
 	r.unused()
 	t.Warnings = append([]string{}, r.warnings...)
 	return t, nil
@@ -191,6 +210,7 @@ func (r *simulation) sum(ctx context.Context, w *watched) (Batch, error) {
 	for _, item := range members {
 		m := item.Doc
 		r.known[m.Key] = true
+		b.Keys = append(b.Keys, m.Key)
 		if m.AddedAt.After(w.doc.DetectedAt) {
 			r.tellAt(m.AddedAt, Event{Batch: b.ID, Kind: KindJoined, Members: []string{m.Key}, Text: m.Key + " joins the batch"})
 		}
@@ -214,7 +234,7 @@ func (r *simulation) sum(ctx context.Context, w *watched) (Batch, error) {
 	for _, f := range failures {
 		r.tellAt(f.at, Event{Batch: b.ID, Phase: f.phase, Kind: KindFailed, Members: f.keys, Text: verb(f.keys, "fails", "fail") + ": " + f.text})
 	}
-	if err := r.rolledBack(ctx, b.ID); err != nil {
+	if err := r.runs(ctx, b.ID); err != nil {
 		return b, err
 	}
 	for _, p := range w.doc.Phases {
@@ -225,7 +245,26 @@ func (r *simulation) sum(ctx context.Context, w *watched) (Batch, error) {
 	return b, nil
 }
 
-func (r *simulation) rolledBack(ctx context.Context, batch int) error {
+// failures adds the steps of a run that failed.
+func (r *simulation) failures(u *model.Run) error {
+	for i, s := range u.Steps {
+		if !s.Status.Failed() || s.CompletedAt == nil {
+			continue
+		}
+		step, err := u.Definition(r.runbook, i)
+		if err != nil {
+			return err
+		}
+		r.failed = append(r.failed, Failure{
+			At: s.CompletedAt.UTC(), Batch: u.Batch, Phase: cmp.Or(u.PhaseName, string(u.Kind)), Rollback: s.Rollback, Step: step.Name, Function: cmp.Or(s.Function, step.Function),
+			Member: u.Key, Warning: u.Kind == model.KindCheck && !s.Required, Error: s.Error, JobID: u.JobID(i),
+		})
+	}
+	return nil
+}
+
+// runs tells of the runs of a batch that were rolled back, and of steps that failed.
+func (r *simulation) runs(ctx context.Context, batch int) error {
 	runs, err := store.Collect(func(page store.Paging) (store.Page[model.Run], error) {
 		return r.store.Runs(ctx, batch, store.RunFilter{}, page)
 	})
@@ -236,6 +275,9 @@ func (r *simulation) rolledBack(ctx context.Context, batch int) error {
 	for _, run := range runs {
 		if u := run.Doc; u.RolledBack && u.EndedAt != nil {
 			all.add(*u.EndedAt, u.PhaseName, "", cmp.Or(u.Key, "the batch"))
+		}
+		if err := r.failures(&run.Doc); err != nil {
+			return err
 		}
 	}
 	for _, f := range all {
@@ -334,7 +376,7 @@ func (r *simulation) unused() {
 		}
 	}
 	for i, rule := range r.config.Answers.Rules {
-		if !r.worker.used[i] {
+		if !r.worker.used[i] && rule.Line > 0 { // one without a line is the caller's own
 			r.warn("answers, line %d: no job matches this answer", rule.Line)
 		}
 	}

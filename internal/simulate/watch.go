@@ -63,9 +63,9 @@ func (r *simulation) watched(id int) *watched {
 	return nil
 }
 
-// batch is a batch as it was when it was looked at last, or as it is.
-func (r *simulation) batch(ctx context.Context, id int) (*model.Batch, error) {
-	if w := r.watched(id); w != nil && len(w.doc.Phases) > 0 {
+// batch is a batch as it was when it was looked at last, or as it is where a phase came since.
+func (r *simulation) batch(ctx context.Context, id, phase int) (*model.Batch, error) {
+	if w := r.watched(id); w != nil && len(w.doc.Phases) > 0 && (phase <= len(w.doc.Phases) || phase == model.CheckPhase) {
 		return &w.doc, nil
 	}
 	b, err := store.Read[model.Batch](ctx, r.store, store.BatchKey(id))

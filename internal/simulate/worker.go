@@ -75,7 +75,7 @@ func (k *worker) take(ctx context.Context, m *held) error {
 	if err != nil {
 		return err
 	}
-	b, err := k.r.batch(ctx, j.BatchID)
+	b, err := k.r.batch(ctx, j.BatchID, phase)
 	if err != nil {
 		return err
 	}
