@@ -70,9 +70,25 @@ type Function struct {
 	ReadOnly bool `json:"readOnly,omitempty"`
 	// Repeated says what happens when a job is carried out again: after it was done, or
 	// after a part of it.
-	Repeated string  `json:"repeated,omitempty"`
-	Run      RunFunc `json:"-"`
+	Repeated string `json:"repeated,omitempty"`
+	// Rehearse is what becomes of a call of a custom function in a rehearsal. Empty: it succeeds, and is listed as not
+	// rehearsed. Standard functions are carried out.
+	Rehearse Rehearsal `json:"rehearse,omitempty"`
+	Run      RunFunc   `json:"-"`
 }
+
+// Rehearsal is what becomes of a call in a rehearsal.
+type Rehearsal string
+
+// What a custom function can do in a rehearsal.
+const (
+	RehearseSucceed Rehearsal = "succeed"
+	RehearseRun     Rehearsal = "run" // its program is started, as by a worker
+	RehearseFail    Rehearsal = "fail"
+)
+
+// Rehearsals are all of these.
+var Rehearsals = []Rehearsal{RehearseSucceed, RehearseRun, RehearseFail}
 
 // Signature is the function as runbooks are checked against it.
 func (f Function) Signature() signature.Function {

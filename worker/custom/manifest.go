@@ -100,7 +100,7 @@ func (m *manifest) document(src []byte) (*yaml.Node, error) {
 
 func (m *manifest) decode(root *yaml.Node, dir string, config Config) {
 	f := m.mapping(root, "a manifest",
-		"name", "description", "params", "result", "permissions", "read_only", "timeout", "environment", "tokens", "command", "script")
+		"name", "description", "params", "result", "permissions", "read_only", "timeout", "environment", "tokens", "rehearse", "command", "script")
 	if f == nil {
 		return
 	}
@@ -126,6 +126,7 @@ func (m *manifest) decode(root *yaml.Node, dir string, config Config) {
 	d.TimeoutSeconds = int(math.Ceil(m.timeout.Seconds()))
 	m.variables(f["environment"], config)
 	m.apis(f["tokens"], config)
+	m.rehearsal(f["rehearse"], f["tokens"] != nil)
 	m.execute(root, f["command"], f["script"], dir, config)
 }
 
@@ -239,6 +240,23 @@ func (m *manifest) apis(list *yaml.Node, config Config) {
 		default:
 			m.tokens = append(m.tokens, name)
 		}
+	}
+}
+
+// rehearsal reads what becomes of a call in a rehearsal, which no token of a real tenant belongs to.
+func (m *manifest) rehearsal(n *yaml.Node, tokens bool) {
+	if n == nil {
+		return
+	}
+	said := catalog.Rehearsal(m.text(n))
+	switch {
+	case said == "":
+	case !slices.Contains(catalog.Rehearsals, said):
+		m.fault(n, "unknown value %q: use succeed, run or fail", said)
+	case said == catalog.RehearseRun && tokens:
+		m.fault(n, "a function with tokens cannot run in a rehearsal, which has none: use succeed or fail")
+	default:
+		m.declared.Rehearse = said
 	}
 }
 

@@ -54,6 +54,8 @@ func TestManifestsThatAreWrongAreRefused(t *testing.T) {
 		{"no time", head + "timeout: 0s\ncommand: [do.sh]\n", `do.yaml:3:10: invalid timeout "0s"`},
 		{"more time than a job has", head + "timeout: 61m\ncommand: [do.sh]\n", "do.yaml:3:10: timeout is 1h1m0s; a job has at most 1h0m0s"},
 
+		{"an unknown value for a rehearsal", head + "rehearse: maybe\ncommand: [do.sh]\n", `do.yaml:3:11: unknown value "maybe": use succeed, run or fail`},
+
 		{"a secret of the worker", head + "environment: [HR_URL, app_secret]\ncommand: [do.sh]\n", "do.yaml:3:23: app_secret is reserved for the worker"},
 		{"the worker's identity", head + "environment: [IDENTITY_HEADER]\ncommand: [do.sh]\n", "do.yaml:3:15: IDENTITY_HEADER is reserved for the worker"},
 		{"a sign-in at Azure", head + "environment: [AZURE_CLIENT_SECRET]\ncommand: [do.sh]\n", "do.yaml:3:15: AZURE_CLIENT_SECRET is reserved for the worker"},
@@ -252,5 +254,33 @@ func TestScriptsRunThroughPowerShell(t *testing.T) {
 	want := `{"Args":"-NoProfile -NonInteractive -File ` + filepath.Join(path, "do.ps1") + `","Parameters":{"function":"Do","parameters":{"A":"b"},`
 	if failure != nil || !strings.HasPrefix(got, want) || strings.Count(log.String(), "Line") != 2 {
 		t.Fatalf("got  %s, %v\nwant %s", got, failure, want)
+	}
+}
+
+func TestWhatBecomesOfACallInARehearsal(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		manifest, want string
+		rehearse       catalog.Rehearsal
+	}{
+		{"command: [do.sh]\n", "", ""},
+		{"rehearse: succeed\ncommand: [do.sh]\n", "", catalog.RehearseSucceed},
+		{"rehearse: run\ncommand: [do.sh]\n", "", catalog.RehearseRun},
+		{"rehearse: fail\ntokens: [graph]\ncommand: [do.sh]\n", "", catalog.RehearseFail},
+		{"tokens: [graph]\nrehearse: run\ncommand: [do.sh]\n", "do.yaml:4:11: a function with tokens cannot run in a rehearsal", ""},
+	} {
+		d := newDirectory(t)
+		d.write(t, "do.sh", "755", "#!/bin/sh\n")
+		d.write(t, "do.yaml", "644", head+tc.manifest)
+		set, err := custom.Load(custom.Config{Dir: d.path})
+		if tc.want != "" {
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("%q: got %v, want %s", tc.manifest, err, tc.want)
+			}
+			continue
+		}
+		if err != nil || set.Functions()[0].Rehearse != tc.rehearse {
+			t.Errorf("%q: got %v, %v", tc.manifest, set, err)
+		}
 	}
 }
