@@ -45,6 +45,13 @@ func (s *Server) State() State {
 	}
 }
 
+// Licenses are the products that the tenant has bought. Consumed counts people who are not in its state.
+func (s *Server) Licenses() []License {
+	s.dir.Lock()
+	defer s.dir.Unlock()
+	return slices.Clone(s.dir.Licenses)
+}
+
 // counters count the requests of each operation by status; 0 stands for a
 // dropped connection.
 type counters struct {

@@ -158,6 +158,11 @@ type Directory struct {
 	Sites    []Site
 
 	DeletedUsers []User // in the deleted items
+	changed int // changes of recipients and migration jobs so far
+	quiet   struct {
+		changed int
+		until   time.Time
+	}
 
 	MigrationEndpoints []string // names of the endpoints in other tenants; empty: all names are accepted
 	OrganizationHolds  []string // retention policies of all mailboxes, as Get-OrganizationConfig prints them
@@ -276,6 +281,9 @@ func (d *Directory) Commit(asOf time.Time, changes ...Change) error {
 }
 
 func (d *Directory) apply(c Change, asOf time.Time) {
+	if c.kind == "recipient" || c.kind == "migrationJob" {
+		d.changed++
+	}
 	switch c.kind {
 	case "user":
 		d.Users.add(c.id, version[User]{at: c.at, value: c.user, deleted: c.deletes()}, asOf)

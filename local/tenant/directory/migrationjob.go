@@ -41,3 +41,12 @@ func PutMigrationJob(j MigrationJob, at time.Time) Change {
 func DeleteMigrationJob(name string, at time.Time) Change {
 	return Change{kind: "migrationJob", id: Fold(name), at: at}
 }
+
+// Quiet tells whether no step of a migration job is due at a time, as KeepQuiet was told.
+func (d *Directory) Quiet(now time.Time) bool {
+	return d.quiet.changed == d.changed && now.Before(d.quiet.until)
+}
+
+// KeepQuiet notes that no step of a migration job is due before a time, unless a job or a recipient changes. Requests ask
+// often, and jobs can be many.
+func (d *Directory) KeepQuiet(until time.Time) { d.quiet.changed, d.quiet.until = d.changed, until }

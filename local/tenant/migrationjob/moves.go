@@ -2,6 +2,7 @@ package migrationjob
 
 import (
 	"slices"
+	"time"
 
 	"github.com/matoolkit/matoolkit/local/tenant/directory"
 )
@@ -24,7 +25,11 @@ func (s Jobs) linked(j directory.MigrationJob) bool {
 func (s Jobs) DueMoves() []Move {
 	s.Directory.Lock()
 	defer s.Directory.Unlock()
+	if s.Directory.Quiet(s.Now) {
+		return nil
+	}
 	var due []Move
+	next := s.Now.Add(farAway)
 	for _, j := range s.Directory.Jobs.All() {
 		if j.Started.IsZero() || j.Cancelled || j.Status != "" || !s.linked(j) {
 			continue
@@ -32,14 +37,30 @@ func (s Jobs) DueMoves() []Move {
 		copied, completed := s.times(j)
 		for _, u := range j.Users {
 			r, exists := s.Directory.Recipients.Latest(u.ID)
-			if u.Error != "" || u.Cancelled || u.Moved || !exists || s.Now.Before(copied) || u.Copied && s.Now.Before(completed) {
+			if u.Error != "" || u.Cancelled || u.Moved || !exists {
+				continue
+			}
+			at := copied
+			if u.Copied && completed.After(copied) {
+				at = completed
+			}
+			if s.Now.Before(at) {
+				if at.Before(next) {
+					next = at
+				}
 				continue
 			}
 			due = append(due, Move{Move: directory.MoveOf(r, j.TargetDeliveryDomain, u.Copied), SourceTenantID: j.SourceTenantID, job: j.Name, user: u.ID})
 		}
 	}
+	if len(due) == 0 {
+		s.Directory.KeepQuiet(next)
+	}
 	return due
 }
+
+// farAway is how long a tenant without moves does not look for them again.
+const farAway = 24 * time.Hour
 
 // NoteMoves keeps what the source did with the steps of DueMoves. A mail user whose mailbox has left the source becomes
 // a mailbox. It locks the directory.
