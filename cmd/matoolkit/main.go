@@ -30,6 +30,7 @@ func newRoot(env command.Environment, getenv func(string) string) *cobra.Command
 
 ` + root.Example
 	root.AddCommand(localCommand())
+	root.AddCommand(rehearseCommand())
 	addSimulate(root)
 	addVerify(root, getenv)
 	return root

@@ -157,7 +157,6 @@ func TestPrograms(t *testing.T) {
 		"internal/apiclient": {"internal/app/*", "internal/store/*", "internal/bus/*", "internal/engine/*", "internal/model", "functions/*", "local/*"},
 		"internal/app":       {"functions/*", "local/*", "worker/*", "github.com/gin-gonic/gin", "github.com/Azure/azure-sdk-for-go/sdk/azidentity", "github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"},
 		"internal/store":     {"github.com/Azure/*", "local/*"},
-		"cmd/matoolkit":      {"worker/graph", "github.com/microsoftgraph/*"},
 	} {
 		if len(imports[program]) == 0 {
 			t.Errorf("there is no package %s", program)

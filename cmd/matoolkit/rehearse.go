@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/cmd/matoolkit/rehearse"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/simulate"
+	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/custom"
+)
+
+// rehearseFlags are the options of a rehearsal.
+type rehearseFlags struct {
+	simulateFlags
+	source, target  string
+	workers         map[string]string
+	report, json    string
+	parallelism     int
+	graph, exchange time.Duration
+	dispatch        time.Duration
+	copying         time.Duration
+	provision       time.Duration
+	polls           time.Duration
+	sample          int
+}
+
+func rehearseCommand() *cobra.Command {
+	f := &rehearseFlags{}
+	a := rehearse.DefaultAssumptions()
+	c := &cobra.Command{
+		Use: "rehearse <file>", Short: "Rehearse a migration on copies of the tenants", Args: command.Needs("the file of the runbook"),
+		Long: `Runs a whole migration on this machine, on copies of the real tenants, with the engine and
+the functions that run it later. The clock jumps from event to event, so weeks take minutes.
+Nothing leaves the machine, and no real tenant is changed.
+
+  runbook            the file that you would publish
+  --members          the CSV file of members; for a runbook with a queried data source, the result
+                     of the query
+  --source, --target a copy of each tenant: a JSON file as for local up --seed. A runbook for one
+                     tenant needs --target only
+  --start            T-0, as for runbook simulate
+  --answers          approvals, and who joins or leaves, as for runbook simulate. Without it each
+                     phase is approved at once
+
+The report says who fails at which step and why, when each phase starts and how long it takes,
+which licences are used, how many calls reach the tenants, what each person and group looks like
+before and after, and what is left of a member who leaves the batch before the cut-over. It also
+lists what the copies do not model: a rehearsal without errors is no guarantee.
+
+The worker worker-source has the source, and worker-target the target; --worker names the tenant
+of another worker. Durations are predictions: they count the limits of the tenants, and the times
+that you give for calls.
+
+With --quiet the command prints only the keys of failed members. The exit status is 0 when every
+batch completes without failures, else 1.`,
+		Example: `  matoolkit rehearse runbook.yaml --members members.csv --start "2026-12-01 18:00" \
+      --source source.json --target target.json --report rehearsal.html
+  matoolkit rehearse runbook.yaml --members members.csv --start "2026-12-01 18:00" \
+      --target target.json --worker worker-01=target --json rehearsal.json --parallelism 8`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	flags := c.Flags()
+	flags.StringVarP(&f.members, "members", "m", "", "CSV file of members")
+	flags.StringVar(&f.start, "start", "", "T-0, such as \"2026-12-01 18:00\" or 2026-12-01T18:00:00+01:00")
+	flags.StringVar(&f.zone, "time-zone", "UTC", "time zone of times without one, such as Europe/Berlin")
+	flags.StringVar(&f.source, "source", "", "copy of the source tenant")
+	flags.StringVar(&f.target, "target", "", "copy of the target tenant")
+	flags.StringToStringVar(&f.workers, "worker", nil, "tenant of a worker, ID=source or ID=target; repeatable")
+	flags.StringVar(&f.answers, "answers", "", "YAML file with approvals, and who joins or leaves")
+	flags.StringVar(&f.functions, "functions", "", "directory of custom functions")
+	flags.StringVar(&f.report, "report", "", "write the report to this file as a web page")
+	flags.StringVar(&f.json, "json", "", "write the report to this file as JSON")
+	flags.IntVar(&f.sample, "removals", 3, "members whose removal from the batch is rehearsed")
+	flags.IntVar(&f.parallelism, "parallelism", a.Parallelism, "jobs of a worker at once: replicas times MAX_PARALLELISM")
+	span := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	flags.DurationVar(&f.graph, "graph-latency", span(a.GraphSeconds), "time of a request of Graph")
+	flags.DurationVar(&f.exchange, "exchange-latency", span(a.ExchangeSeconds), "time of a command of Exchange Online")
+	flags.DurationVar(&f.dispatch, "dispatch-latency", span(a.DispatchSeconds), "time from the result of a step to the next step's job at its worker")
+	flags.DurationVar(&f.copying, "copy-time", span(a.CopySeconds), "time in which Microsoft copies a mailbox, and again completes its move")
+	flags.DurationVar(&f.provision, "provision-time", span(a.ProvisionSeconds), "time from a licence to the mailbox")
+	flags.DurationVar(&f.polls, "least-poll", span(a.PollSeconds), "least interval of polls; 0 keeps those of the runbook")
+	flags.SortFlags = false
+	return command.Lists(c)
+}
+
+func (f *rehearseFlags) run(cmd *cobra.Command, file string) error {
+	config, err := f.config(file)
+	if err != nil {
+		return err
+	}
+	debug.SetGCPercent(200) // it allocates much, and keeps the tenants
+	config.Progress = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text+" …") }
+	r, err := rehearse.Run(cmd.Context(), config)
+	if err != nil {
+		return f.refused(file, err)
+	}
+	if err := writeReport(f.report, r.HTML); err != nil {
+		return err
+	}
+	if err := writeReport(f.json, r.JSON); err != nil {
+		return err
+	}
+	if err := printRehearsal(cmd, r); err != nil {
+		return err
+	}
+	if !r.Complete {
+		return command.Failed()
+	}
+	return nil
+}
+
+// config reads the files, and refuses options that do not fit.
+func (f *rehearseFlags) config(file string) (rehearse.Config, error) {
+	read, _, err := f.read(file)
+	if err != nil {
+		return rehearse.Config{}, err
+	}
+	c := rehearse.Config{Runbook: read.Runbook, Members: read.Members, Start: read.Start, Answers: read.Answers, Sample: f.sample, Workers: map[string]string{}}
+	for _, t := range []struct{ name, path string }{{"source", f.source}, {"target", f.target}} {
+		if t.path == "" {
+			continue
+		}
+		one, err := rehearse.ReadTenant(t.name, t.path)
+		if err != nil {
+			return c, exit.Usage(fmt.Errorf("--%s: %w", t.name, err))
+		}
+		c.Tenants = append(c.Tenants, one)
+	}
+	if len(c.Tenants) == 0 {
+		return c, exit.Usage(errors.New("--target is missing: give a copy of the tenant"))
+	}
+	for id, name := range f.workers {
+		if !slices.ContainsFunc(c.Tenants, func(t rehearse.Tenant) bool { return t.Name == name }) {
+			return c, exit.Usage(fmt.Errorf("--worker %s=%s: there is no copy of the tenant %s", id, name, name))
+		}
+		c.Workers[strings.ToLower(id)] = name
+	}
+	if f.functions != "" {
+		if c.Custom, err = customFunctions(f.functions); err != nil {
+			return c, exit.Usage(fmt.Errorf("--functions: %w", err))
+		}
+	}
+	if f.parallelism < 1 || f.sample < 0 {
+		return c, exit.Usage(errors.New("--parallelism must be at least 1, and --removals at least 0"))
+	}
+	c.Assumed = rehearse.DefaultAssumptions()
+	c.Assumed.Parallelism = f.parallelism
+	for _, d := range []struct {
+		name string
+		from time.Duration
+		to   *float64
+	}{
+		{"graph-latency", f.graph, &c.Assumed.GraphSeconds},
+		{"exchange-latency", f.exchange, &c.Assumed.ExchangeSeconds},
+		{"dispatch-latency", f.dispatch, &c.Assumed.DispatchSeconds},
+		{"copy-time", f.copying, &c.Assumed.CopySeconds},
+		{"provision-time", f.provision, &c.Assumed.ProvisionSeconds},
+		{"least-poll", f.polls, &c.Assumed.PollSeconds},
+	} {
+		if d.from < 0 {
+			return c, exit.Usage(fmt.Errorf("--%s cannot be negative", d.name))
+		}
+		*d.to = d.from.Seconds()
+	}
+	return c, nil
+}
+
+// customFunctions are those of a directory. Their programs can be started if one of them runs in a rehearsal.
+func customFunctions(dir string) ([]catalog.Function, error) {
+	set, err := custom.Load(custom.Config{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	runs := func(f catalog.Function) bool { return f.Rehearse == catalog.RehearseRun }
+	if !slices.ContainsFunc(set.Functions(), runs) {
+		return set.Functions(), nil
+	}
+	set, err = custom.Load(custom.Config{Dir: dir, Getenv: os.Getenv, Tokens: func(context.Context, string) (custom.Token, error) {
+		return custom.Token{}, errors.New("a rehearsal has no tokens")
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return set.Functions(), nil
+}
+
+// writeReport writes a file that only the user can read: it has names and addresses. An empty path writes nothing.
+func writeReport(path string, write func(io.Writer) error) error {
+	if path == "" {
+		return nil
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(file), file.Close())
+}
+
+// printRehearsal prints the result of a rehearsal.
+func printRehearsal(cmd *cobra.Command, r *rehearse.Report) error {
+	errorsTable := command.Table{Head: []string{"members", "phase", "step", "error", "first"}}
+	failed := command.Table{Head: []string{"member"}}
+	for _, list := range []struct {
+		groups  []rehearse.ErrorGroup
+		warning bool
+	}{{r.Errors, false}, {r.Warnings, true}} {
+		for _, g := range list.groups {
+			step := g.Step
+			if list.warning {
+				step += " (warning)"
+			}
+			first := g.Members[0].Key
+			errorsTable.Rows = append(errorsTable.Rows, []any{len(g.Members), g.Phase, step, g.Error, first})
+			for _, m := range g.Members {
+				if !list.warning && m.Key != "" {
+					failed.Rows = append(failed.Rows, []any{m.Key})
+				}
+			}
+		}
+	}
+	phases := command.Table{Head: []string{"phase", "offset", "starts", "takes", "succeeded", "failed", "jobs", "status"}}
+	for _, p := range r.Phases {
+		starts := ""
+		if p.StartedAt != nil {
+			starts = p.StartedAt.UTC().Format("Mon 2006-01-02 15:04")
+		}
+		phases.Rows = append(phases.Rows, []any{p.Name, p.Offset, starts, simulate.Span(time.Duration(p.Seconds * float64(time.Second))), p.Succeeded, p.Failed, p.Jobs, p.Status})
+	}
+	licenses := command.Table{Head: []string{"tenant", "product", "bought", "used before", "used after", "free after"}}
+	for _, l := range r.Licenses {
+		licenses.Rows = append(licenses.Rows, []any{l.Tenant, l.SKU, l.Bought, l.UsedBefore, l.UsedAfter, l.Free()})
+	}
+	calls := command.Table{Head: []string{"tenant", "calls", "total", "busiest minute", "limit"}}
+	for _, k := range r.Calls {
+		calls.Rows = append(calls.Rows, []any{k.Tenant, k.Kind, k.Total, k.Busiest, k.Limit})
+	}
+	if cmd.Flag("quiet").Value.String() == "true" && cmd.Flag("output").Value.String() == "table" {
+		return command.Print(cmd, r, failed)
+	}
+	if err := command.Print(cmd, r, errorsTable, phases, licenses, calls); err != nil || !command.Plain(cmd) {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "\n%d of %d members succeed. %d objects differ afterwards.\n", r.Succeeded, r.Members, len(r.Changes))
+	if v := r.Removal; v != nil {
+		fmt.Fprintf(out, "Of %d members who leave at %s, %d objects are left.\n", len(v.Members), v.Offset, len(v.Left))
+	}
+	for _, n := range r.NotRehearsed {
+		fmt.Fprintf(out, "Not rehearsed: %s (%d calls), %s.\n", n.Function, n.Calls, n.Why)
+	}
+	for _, n := range r.NotModelled {
+		fmt.Fprintf(out, "Not modelled: %s\n", n.Behaviour)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(out, "Note: %s\n", n)
+	}
+	return nil
+}

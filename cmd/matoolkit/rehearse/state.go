@@ -1,0 +1,161 @@
+package rehearse
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/matoolkit/matoolkit/local/tenant"
+)
+
+// state is the content of a tenant.
+type state struct {
+	objects  map[object]any
+	licenses []License
+}
+
+// object names an object of a tenant.
+type object struct{ kind, id string }
+
+// The kinds of objects.
+const (
+	kindUser      = "user"
+	kindGroup     = "group"
+	kindRecipient = "recipient"
+)
+
+func states(ends map[string]*end) map[string]state {
+	all := map[string]state{}
+	for name, e := range ends {
+		s := e.server.State()
+		objects := make(map[object]any, len(s.Users)+len(s.Groups)+len(s.Recipients))
+		for _, u := range s.Users {
+			objects[object{kindUser, u.ID()}] = u
+		}
+		for _, g := range s.Groups {
+			objects[object{kindGroup, g.ID()}] = g
+		}
+		for _, r := range s.Recipients {
+			objects[object{kindRecipient, r.ExternalDirectoryObjectID}] = r
+		}
+		all[name] = state{objects, licenses(e.server.Licenses(), s.Users)}
+	}
+	return all
+}
+
+// licenses counts who has a licence.
+func licenses(bought []tenant.License, users []tenant.User) []License {
+	used := map[string]int{}
+	for _, u := range users {
+		assigned, _ := u["assignedLicenses"].([]any)
+		for _, a := range assigned {
+			if one, is := a.(map[string]any); is {
+				id, _ := one["skuId"].(string)
+				used[id]++
+			}
+		}
+	}
+	var all []License
+	for _, l := range bought {
+		all = append(all, License{SKU: l.SkuPartNumber, Bought: l.Enabled, UsedBefore: l.Consumed + used[l.SkuID]})
+	}
+	return all
+}
+
+// Change is how an object of a tenant differs after a rehearsal.
+type Change struct {
+	Tenant string  `json:"tenant"`
+	Kind   string  `json:"kind"` // user, group or recipient
+	ID     string  `json:"id"`
+	Name   string  `json:"name"`
+	Effect string  `json:"effect"` // created, changed or deleted
+	Fields []Field `json:"fields"`
+}
+
+// Field is one property of a changed object. A value that is missing is nil.
+type Field struct {
+	Name   string `json:"name"`
+	Before any    `json:"before"`
+	After  any    `json:"after"`
+}
+
+// changes compares two states of a tenant.
+func changes(name string, before, after state) []Change {
+	var all []Change
+	add := func(o object, was, is any) {
+		c := Change{Tenant: name, Kind: o.kind, ID: o.id, Effect: "changed", Fields: []Field{}}
+		a, b := properties(was), properties(is)
+		switch {
+		case was == nil:
+			c.Effect = "created"
+		case is == nil:
+			c.Effect = "deleted"
+		}
+		for _, field := range slices.Sorted(maps.Keys(union(a, b))) {
+			if !reflect.DeepEqual(a[field], b[field]) {
+				c.Fields = append(c.Fields, Field{field, a[field], b[field]})
+			}
+		}
+		c.Name = cmp.Or(nameOf(b), nameOf(a), o.id)
+		if len(c.Fields) > 0 {
+			all = append(all, c)
+		}
+	}
+	for o, is := range after.objects {
+		if was, existed := before.objects[o]; !existed {
+			add(o, nil, is)
+		} else if !reflect.DeepEqual(was, is) {
+			add(o, was, is)
+		}
+	}
+	for o, was := range before.objects {
+		if _, exists := after.objects[o]; !exists {
+			add(o, was, nil)
+		}
+	}
+	slices.SortFunc(all, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
+func union(a, b map[string]any) map[string]any {
+	both := maps.Clone(a)
+	if both == nil {
+		both = map[string]any{}
+	}
+	maps.Copy(both, b)
+	return both
+}
+
+// properties are an object's as JSON has them.
+func properties(o any) map[string]any {
+	if o == nil {
+		return nil
+	}
+	if g, is := o.(tenant.Group); is {
+		flat := map[string]any{"members": g.Members, "owners": g.Owners}
+		maps.Copy(flat, g.Properties)
+		o = flat
+	}
+	encoded, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // it came from JSON
+	}
+	var flat map[string]any
+	if err := json.Unmarshal(encoded, &flat); err != nil {
+		panic(err) // it is an object
+	}
+	return flat
+}
+
+func nameOf(p map[string]any) string {
+	for _, field := range []string{"userPrincipalName", "UserPrincipalName", "displayName", "DisplayName", "Name"} {
+		if name, is := p[field].(string); is && name != "" {
+			return name
+		}
+	}
+	return ""
+}
