@@ -158,8 +158,8 @@ type Directory struct {
 	Sites    []Site
 
 	DeletedUsers []User // in the deleted items
-	changed int // changes of recipients and migration jobs so far
-	quiet   struct {
+	changed      int    // changes of recipients and migration jobs so far
+	quiet        struct {
 		changed int
 		until   time.Time
 	}
