@@ -38,9 +38,11 @@ var SendWebhookMessage = Function{
 	Errors: []Error{
 		{FailureParameters, "None or both of Title and Body are given, or Text is given with Body.", "Give one of them."},
 		{FailureNotConfigured, "WEBHOOK_SETTINGS does not name the setting, or the address or key is missing or not valid.", "Set it at the worker."},
+		{"HTTP 3xx", "The receiver redirects, such as HTTP 302, which the function does not follow.", "Set the address to which it redirects."},
 		{"HTTP 4xx", "The receiver refuses the message, with a status such as HTTP 404; it is not repeated.", "Correct the address, the key or the message at the receiver."},
 		{"HTTP 5xx", "The receiver answers with an error such as HTTP 500 after repetitions. Throttling is HTTP 429, or 503 with Retry-After.", "Retry the step: the receiver knows a repetition by its webhook-id."},
 	},
 	Permissions: []string{"None in the tenant"},
-	Repeated:    "The message is posted again, with the same webhook-id. Teams shows it twice.",
+	Repeated: "The message is posted again, with the same webhook-id and body: also when the receiver took it and the answer was lost, the worker was killed meanwhile, or two workers have the job. " +
+		"A receiver that drops an id that it has seen gets it once. A workflow of Teams does not: it shows the message twice.",
 }
