@@ -35,6 +35,7 @@ func UserAttributes() []UserAttribute {
 		{"MobilePhone", "mobilePhone", String, "Mobile number. Graph lets an application change it for an administrator only with a directory role."},
 		{"BusinessPhones", "businessPhones", StringList, "Business number. Graph accepts one."},
 		{"FaxNumber", "faxNumber", String, "Fax number."},
+		{"OtherMails", "otherMails", StringList, "Additional addresses, which replace those that the user has. They are no addresses of a mailbox. Graph lets an application change them for an administrator only with a directory role."},
 	}
 	for n := 1; n <= 15; n++ {
 		all = append(all, UserAttribute{
@@ -59,7 +60,7 @@ func FindUserAttribute(name string) (UserAttribute, bool) {
 var SetEntraUserAttributes = Function{
 	Name: "Set-EntraUserAttributes",
 	Description: "Sets attributes of a user. Attributes that you do not give stay. Graph refuses users that are synchronised from on-premises, and, for users that once were, " +
-		"extension attributes: set those with Set-ExchangeCustomAttributes.",
+		"extension attributes: set those with Set-ExchangeCustomAttributes. Others, such as employeeHireDate and employeeOrgData, are written with Invoke-GraphRequest, once GRAPH_REQUESTS of the worker describes them.",
 	Params: userAttributeParams(),
 	Errors: []Error{
 		unknownUser,

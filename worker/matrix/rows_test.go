@@ -187,6 +187,7 @@ func userRows() []row {
 			name: "Set-EntraUserAttributes", function: "Set-EntraUserAttributes",
 			params: map[string]any{
 				"UserId": adaID, "JobTitle": "Countess", "UsageLocation": "GB", "BusinessPhones": "+44 20 7946 0000", "ExtensionAttribute7": "wave 1",
+				"OtherMails":      []string{"ada@old.example", "countess@home.example"},
 				"ClearAttributes": []string{"department", "ExtensionAttribute8"},
 			},
 			seed: func(s *tenant.Seed) {
