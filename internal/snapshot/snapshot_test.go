@@ -347,3 +347,29 @@ func TestErrorsNameTheLine(t *testing.T) {
 		t.Error("an object of an unknown kind is appended")
 	}
 }
+
+func TestRestartForgetsAKind(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := create(t, dir, options())
+	must(t, w.Append(snapshot.Users, "page 1", user(1), user(2)))
+	must(t, w.Append(snapshot.Domains, "end", "contoso.com"))
+	must(t, w.Sync())
+	must(t, w.Append(snapshot.Users, "page 2", user(3)))
+	must(t, w.Restart(snapshot.Users))
+	w = create(t, dir, options())
+	if position, _ := w.Position(snapshot.Users); position != "" || w.Objects(snapshot.Users) != 0 || w.Objects(snapshot.Domains) != 1 {
+		t.Errorf("position %q, %d users", position, w.Objects(snapshot.Users))
+	}
+	must(t, w.Append(snapshot.Users, "page 1", user(1)))
+	m, err := w.Finish()
+	must(t, err)
+	if m.Objects(snapshot.Users) != 1 {
+		t.Errorf("manifest %+v", m)
+	}
+	r, err := snapshot.Open(dir, "")
+	must(t, err)
+	if got := read(t, r, snapshot.Users); len(got) != 1 {
+		t.Errorf("users %q", got)
+	}
+}

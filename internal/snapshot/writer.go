@@ -107,10 +107,10 @@ func Create(dir string, o Options) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
+	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == manifestFile }) {
+		return nil, fmt.Errorf("snapshot: %s has a finished snapshot: choose another folder", dir)
+	}
 	for _, entry := range entries {
-		if entry.Name() == manifestFile {
-			return nil, fmt.Errorf("snapshot: %s has a finished snapshot: choose another folder", dir)
-		}
 		if entry.Name() != checkpointFile+".part" {
 			return nil, fmt.Errorf("snapshot: %s has other files (%s): choose an empty folder", dir, entry.Name())
 		}
@@ -434,6 +434,38 @@ func (w *Writer) writeJSON(name string, v any) error {
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
+	}
+	return nil
+}
+
+// Restart forgets all objects of a kind, and its position, for a kind that cannot be continued.
+func (w *Writer) Restart(kind Kind) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed != nil {
+		return w.failed
+	}
+	if err := w.sync(); err != nil {
+		return err
+	}
+	var gone []string
+	w.saved.Manifest.Files = slices.DeleteFunc(w.saved.Manifest.Files, func(f File) bool {
+		if f.Kind == kind {
+			gone = append(gone, f.Name)
+		}
+		return f.Kind == kind
+	})
+	delete(w.next, kind)
+	delete(w.saved.Positions, kind)
+	delete(w.done, kind)
+	// The checkpoint no longer lists the files when they are deleted.
+	if err := w.sync(); err != nil {
+		return err
+	}
+	for _, name := range gone {
+		if err := os.Remove(filepath.Join(w.dir, name)); err != nil {
+			return w.fail(fmt.Errorf("snapshot: %w", err))
+		}
 	}
 	return nil
 }
