@@ -195,6 +195,7 @@ A runbook is a UTF-8 YAML file of at most 1 MB. Anchors and aliases are allowed,
 | ` + "`{{\"{{\"}}_batch_id}}`" + ` | every step |
 | ` + "`{{\"{{\"}}_batch_start_time}}`" + ` | every step of a batch with a start time; UTC, such as ` + "`2026-03-01T08:00:00Z`" + ` |
 | ` + "`{{\"{{\"}}_batch_owner}}`" + ` | every step: the owner of the batch, which is that of the request; empty without one |
+| ` + "`{{\"{{\"}}_batch_shadow}}`" + ` | every step: ` + "`true`" + ` in a [shadow](../move-over.md) of another orchestrator, otherwise ` + "`false`" + ` |
 | ` + "`{{\"{{\"}}_phase_members}}`, `{{\"{{\"}}_phase_succeeded}}`, `{{\"{{\"}}_phase_failed}}`, `{{\"{{\"}}_phase_cancelled}}`" + ` | ` + "`on_complete`" + `: the number of the phase's members, and how they ended |
 | ` + "`{{\"{{\"}}_outputs}}`" + ` | ` + "`on_complete`" + `: the key of the artifact with the outputs of the phase's members |
 

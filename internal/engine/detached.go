@@ -14,9 +14,10 @@ import (
 // are retried later do not begin them again. It returns the events that start them. Detached steps use what
 // the on_complete steps before them give, so that they wait for a retry of those if they failed.
 //
-// A batch that is cancelled begins none: its phases may be ended by a repeated event.
+// A batch that is cancelled begins none: its phases may be ended by a repeated event. A shadow begins none
+// either: no one gets its result.
 func beginDetached(b *model.Batch, now time.Time) (next []model.Event) {
-	if b.DispatchMode() == model.Cancelled {
+	if b.DispatchMode() == model.Cancelled || b.IsShadow() {
 		return nil
 	}
 	for i := range b.Phases {

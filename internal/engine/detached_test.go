@@ -142,3 +142,19 @@ func TestPausedDetachedStepsAreReleasedAtTheEnd(t *testing.T) {
 		t.Fatalf("batch %s", p.batch.Status)
 	}
 }
+
+// TestAShadowBeginsNoDetachedSteps: no one gets its result.
+func TestAShadowBeginsNoDetachedSteps(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, training, true)
+	c.b.Requested = &model.Requested{Shadow: true}
+	c.must(next(c.b))
+	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.counts(1, 90, 10)
+	merge := &person{t: t, rb: c.rb, batch: c.b, at: now}
+	merge.without(1)
+	wantOutcome(t, merge.answer(`{"id":"b1"}`))
+	if n := len(merge.batch.Phases); n != 1 || merge.batch.Status != model.BatchCompleted {
+		t.Errorf("batch %s with %d executions", merge.batch.Status, n)
+	}
+}

@@ -63,7 +63,8 @@ type Requested struct {
 	Fingerprint string     `json:"fingerprint"`         // of its items
 	Force       bool       `json:"force,omitempty"`     // nothing is taken from a cache
 	KeepSeconds int        `json:"keepSeconds"`         // how long the batch stays after its end
-	Before      int        `json:"beforeId,omitempty"`  // the batch of the owner\'s request before; 0 for none
+	Before      int        `json:"beforeId,omitempty"`  // the batch of the owner's request before; 0 for none
+	Shadow      bool       `json:"shadow,omitempty"`    // it is compared with another orchestrator, and no one gets its result
 	ExpiredAt   *time.Time `json:"expiredAt,omitempty"` // since when its documents are being deleted: nothing happens to it any more
 }
 
@@ -93,6 +94,9 @@ func (b *Batch) HasExpired(now time.Time) bool {
 	at := b.ExpiresAt()
 	return at != nil && !now.Before(*at) || b.Requested != nil && b.Requested.ExpiredAt != nil
 }
+
+// IsShadow reports whether the batch runs in the shadow of another orchestrator, only to be compared with it.
+func (b *Batch) IsShadow() bool { return b.Requested != nil && b.Requested.Shadow }
 
 // FollowsSource reports whether the members of the batch come from a data source that is queried.
 func (b *Batch) FollowsSource() bool { return !b.Manual && b.Requested == nil }

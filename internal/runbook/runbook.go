@@ -46,6 +46,7 @@ const (
 	VariableBatchID        = "_batch_id"
 	VariableBatchStartTime = "_batch_start_time"
 	VariableBatchOwner     = "_batch_owner"
+	VariableBatchShadow    = "_batch_shadow"
 )
 
 // Special variables of a phase's on_complete steps, known nowhere else: how many

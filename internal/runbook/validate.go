@@ -222,14 +222,14 @@ func (v *validator) inTurn() []draftPhase {
 }
 
 var (
-	batchVariables = []string{VariableBatchID, VariableBatchStartTime, VariableBatchOwner}
+	batchVariables = []string{VariableBatchID, VariableBatchStartTime, VariableBatchOwner, VariableBatchShadow}
 	phaseVariables = []string{VariablePhaseMembers, VariablePhaseSucceeded, VariablePhaseFailed, VariablePhaseCancelled, VariableOutputs}
 )
 
-const completeVariables = "{{" + VariableBatchID + "}}, {{" + VariableBatchStartTime + "}}, {{" + VariableBatchOwner + "}}, {{" + VariablePhaseMembers + "}}, {{" +
+const completeVariables = "{{" + VariableBatchID + "}}, {{" + VariableBatchStartTime + "}}, {{" + VariableBatchOwner + "}}, {{" + VariableBatchShadow + "}}, {{" + VariablePhaseMembers + "}}, {{" +
 	VariablePhaseSucceeded + "}}, {{" + VariablePhaseFailed + "}}, {{" + VariablePhaseCancelled + "}} and {{" + VariableOutputs + "}}"
 
-const specialVariables = "{{" + VariableBatchID + "}}, {{" + VariableBatchStartTime + "}} and {{" + VariableBatchOwner + "}}"
+const specialVariables = "{{" + VariableBatchID + "}}, {{" + VariableBatchStartTime + "}}, {{" + VariableBatchOwner + "}} and {{" + VariableBatchShadow + "}}"
 
 // special tells whether a variable has a reserved name, and reports one that is
 // unknown or not known there. Those of a phase are known to on_complete only.

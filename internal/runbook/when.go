@@ -107,6 +107,8 @@ func (v *validator) typeOf(name string) condition.Type {
 	switch {
 	case name == VariableBatchStartTime, name == VariableBatchOwner:
 		return condition.Text
+	case name == VariableBatchShadow:
+		return condition.Boolean
 	case strings.HasPrefix(name, "_"):
 		return condition.Number
 	case output || batchOutput:

@@ -46,7 +46,7 @@ function formAt(path: string[]): Form {
 }
 
 const specials: Completion[] = [
-  ["_batch_id", "Number of the batch"], ["_batch_start_time", "Start of the batch"], ["_batch_owner", "Owner of the batch"], ["_phase_members", "In on_complete: members of the phase"],
+  ["_batch_id", "Number of the batch"], ["_batch_start_time", "Start of the batch"], ["_batch_owner", "Owner of the batch"], ["_batch_shadow", "Whether the batch is a shadow"], ["_phase_members", "In on_complete: members of the phase"],
   ["_phase_succeeded", "In on_complete: members who succeeded"], ["_phase_failed", "In on_complete: members who failed"], ["_phase_cancelled", "In on_complete: members who were cancelled"],
   ["_outputs", "In on_complete: key of the artifact with the members' outputs"],
 ].map(([label, detail]) => ({ label: label!, detail, type: "constant" }));

@@ -12,7 +12,7 @@ import (
 func New(b *model.Batch, p model.Phase, m *model.Member, rb *runbook.Runbook, now time.Time) (model.Run, error) {
 	run := model.Run{
 		Batch: b.ID, Phase: p.ID, Kind: p.Kind, PhaseName: p.Name, Runbook: b.Runbook, Version: p.Version,
-		Status: model.RunWaiting, StartTime: b.StartTime, Owner: b.Owner, CreatedAt: now.UTC(),
+		Status: model.RunWaiting, StartTime: b.StartTime, Owner: b.Owner, Shadow: b.IsShadow(), CreatedAt: now.UTC(),
 	}
 	switch {
 	case m != nil:

@@ -37,7 +37,9 @@ func (t *transition) resolve(d runbook.Step) (function string, params json.RawMe
 // variables are the values of names that a step uses: the batch's, then this
 // run's outputs, then those that the run captured from its member.
 func (t *transition) variables(names []string) (template.Variables, error) {
-	vars := template.Variables{runbook.VariableBatchID: json.Number(fmt.Sprint(t.run.Batch)), runbook.VariableBatchOwner: t.run.Owner}
+	vars := template.Variables{
+		runbook.VariableBatchID: json.Number(fmt.Sprint(t.run.Batch)), runbook.VariableBatchOwner: t.run.Owner, runbook.VariableBatchShadow: t.run.Shadow,
+	}
 	if t.run.StartTime != nil {
 		vars[runbook.VariableBatchStartTime] = t.run.StartTime.UTC().Format(time.RFC3339Nano)
 	}
