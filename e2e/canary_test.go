@@ -459,7 +459,7 @@ func (c *canaries) messages() (all []api.UnprocessableMessage) {
 
 // changing are the commands that change something, or that read nothing of the API.
 const changing = `auth login|auth logout|auth status|config set|config show|config path|completion|version|
-	pipeline start|runbook publish|runbook delete|runbook lint|runbook init|runbook schema|automation enable|automation disable|runbook confirm-additions|runbook discard-additions|
+	pipeline start|pipeline shadow|pipeline share|pipeline limit|pipeline compare|runbook publish|runbook delete|runbook lint|runbook init|runbook schema|automation enable|automation disable|runbook confirm-additions|runbook discard-additions|
 	batch create|batch set|batch check|batch advance|batch cancel|batch pause|batch resume|batch approve|batch add-members|batch remove-member|
 	batch confirm-removals|batch discard-removals|batch move-members|batch reschedule|batch update-members|member set|member clear-override|member move|batch retry|batch skip-step|batch mark-done|batch task|messages replay|messages discard|
 	notification add|notification test|notification remove`
@@ -508,7 +508,7 @@ func (c *canaries) runEverything() {
 		"member list": with(batches, "--all"), "member get": members, "step list": with(batches, "--all"), "step get": steps, "batch errors": batches, "batch actions": batches,
 		"batch audit": with(batches, "--all"), "batch removals": batches, "batch watch": {{"2", "--until-idle"}},
 		"batch report":    append(with(batches, "--format", "csv", "--file", "-"), with(batches, "--format", "html", "--file", "-")...),
-		"pipeline status": {{"asked", c.asked}}, "pipeline result": {{"asked", c.asked}, {"asked", "--owner", "nobody"}},
+		"pipeline status": {{"asked", c.asked}}, "pipeline routing": {{"asked"}}, "pipeline comparisons": {{"asked"}}, "pipeline route": {{"asked", "--owner", "nobody"}}, "pipeline result": {{"asked", c.asked}, {"asked", "--owner", "nobody"}},
 		"messages list": {{"--all"}, {"--status", "replayed"}, {"--status", "discarded"}}, "messages get": messages, "messages audit": {{"--all"}},
 		"me": {{}}, "summary": {{}}, "scaler status": {{}}, "scaler plan": {{}}, "worker list": one, "worker get": {{"worker-01"}}, "notification list": one, "notification get": {{"alarm"}}, "notification deliveries": {{"alarm"}}, "audit list": one,
 	}

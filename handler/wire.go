@@ -105,7 +105,7 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	// Sign-in, the store and the bus keep the real time, as what they talk to does.
 	configured := app.Config{
 		Store: stored, Bus: sender, Waiting: waiting, Dead: sender, Now: s.now, Log: log, Functions: catalog.Signatures(catalog.Standard()), Sources: sources(s.dataSources, identity, client),
-		WorkerStartup: time.Duration(s.workerStartup) * time.Second, Secrets: box,
+		WorkerStartup: time.Duration(s.workerStartup) * time.Second, Secrets: box, Meter: measured.Meter(scope),
 		Poster: webhook.New(webhook.Config{
 			Program: "handler", List: envNotifications, Parameter: "notificationVaultSettings", Settings: s.notifications, Getenv: lookup, HTTP: client, Local: s.cosmosKey != "",
 		}),

@@ -106,6 +106,8 @@ func New(c Config) http.Handler {
 	caller.GET("/pipelines/:name/batches/:id", query(), a.getPipelineBatch)
 	caller.GET("/pipelines/:name/batches/:id/result", query(), a.getPipelineResult)
 	caller.GET("/pipelines/:name/result", query("owner"), a.getLatestResult)
+	caller.GET("/pipelines/:name/route", query("owner"), a.getPipelineRoute)
+	caller.POST("/pipelines/:name/batches/:id/comparison", a.needs(signin.Request, "report a comparison"), query(), a.reportComparison)
 
 	reader := caller.Group("", a.needs(signin.Read, "read more than batches that they request"))
 	reader.GET("/summary", query(), a.getSummary)
@@ -146,6 +148,9 @@ func New(c Config) http.Handler {
 	reader.GET("/notifications/:name", query(), a.getNotification)
 	reader.GET("/notifications/:name/deliveries", query("limit", "continuationToken"), a.listDeliveries)
 
+	reader.GET("/pipelines/:name/routing", query(), a.getRouting)
+	reader.GET("/pipelines/:name/comparisons", query(), a.getComparisons)
+
 	reader.GET("/scaler", query(), a.getScaler)
 	reader.POST("/scaler/plan", a.needs(signin.Administer, "have the container scaler read Azure"), query(), previews, a.planScaling)
 
@@ -155,6 +160,7 @@ func New(c Config) http.Handler {
 	admin.PUT("/runbooks/:name/automation", query(), a.setAutomation)
 	reader.POST("/runbooks/:name/additions/confirm", a.needs(signin.Approve, purposes[signin.Approve]), query(), a.confirmAdditions)
 	reader.POST("/runbooks/:name/additions/discard", a.needs(signin.Approve, purposes[signin.Approve]), query(), a.discardAdditions)
+	admin.PATCH("/pipelines/:name/routing", query(), a.setRouting)
 	admin.POST("/batches", once, query("allowInOtherBatches", "delimiter", "dryRun"), uploads, a.createBatch)
 	reader.PATCH("/batches/:id", a.may("update_batch"), query(), a.updateBatch)
 	reader.POST("/batches/:id/advance", a.may("advance"), query(), a.advanceBatch)

@@ -268,6 +268,17 @@ func tour(c *contract, r *real) {
 	latest.query = url.Values{"owner": {"octo"}}
 	do("getLatestResult", http.StatusOK, latest)
 
+	// The pipeline moves over from another orchestrator.
+	do("setRouting", http.StatusOK, with(of("name", "bundle"), `{"shadow":true,"percent":10,"maxErrorPercent":2,"minRequests":50,"windowMinutes":30,"overdueSeconds":60,"fingerprintOutput":"Hash","reason":"the first"}`))
+	do("getRouting", http.StatusOK, of("name", "bundle"))
+	do("getPipelineRoute", http.StatusOK, latest)
+	shadow := of("name", "bundle", "id", fmt.Sprintf("%.0f", do("startPipeline", http.StatusAccepted, with(of("name", "bundle"), `{"owner":"octo","items":[{"Repository":"a"}],"shadow":true}`))["batchId"]))
+	until("the shadow has completed", func() bool {
+		return do("getPipelineBatch", http.StatusOK, shadow)["status"] == "completed"
+	})
+	do("reportComparison", http.StatusOK, with(shadow, `{"fingerprint":"f1","milliseconds":1500}`))
+	do("getComparisons", http.StatusOK, of("name", "bundle"))
+
 	// Messages that cannot be processed.
 	for i := range 5 {
 		check(c.t, r.app.HandleEvent(c.t.Context(), message.Delivery{ID: fmt.Sprintf("bad-%d", i), Body: []byte(`{"a":`), DeliveryCount: 1}))

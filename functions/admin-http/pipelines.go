@@ -69,21 +69,30 @@ func (a *server) getPipelineResult(c *gin.Context) {
 }
 
 func (a *server) getLatestResult(c *gin.Context) {
-	name, ok := runbookName(c)
+	name, owner, ok := a.readableOwner(c, "read a result of")
 	if !ok {
-		return
-	}
-	owner := c.MustGet(keyQuery).(url.Values).Get("owner")
-	if owner == "" {
-		invalid(c, "the query parameter owner is missing: name who the result is for")
-		return
-	}
-	if !identityOf(c).MayFor(signin.Read, owner) {
-		refuseOwner(c, "read a result of")
 		return
 	}
 	view, err := a.Pipelines.LatestResult(c.Request.Context(), callerOf(c), name, owner)
 	respond(c, view, err)
+}
+
+// readableOwner reads the names of the runbook and of an owner whose batches the caller may read. It says
+// what the caller may not do otherwise.
+func (a *server) readableOwner(c *gin.Context, to string) (name, owner string, ok bool) {
+	if name, ok = runbookName(c); !ok {
+		return "", "", false
+	}
+	owner = c.MustGet(keyQuery).(url.Values).Get("owner")
+	if owner == "" {
+		invalid(c, "the query parameter owner is missing: name who the result is for")
+		return "", "", false
+	}
+	if !identityOf(c).MayFor(signin.Read, owner) {
+		refuseOwner(c, to)
+		return "", "", false
+	}
+	return name, owner, true
 }
 
 // refuseOwner refuses what a caller may do for themselves only.
@@ -98,16 +107,21 @@ func refuseOwner(c *gin.Context, to string) {
 // ownBatch reads the id of a batch that the caller may read. To a caller who may read only their own it is as if there
 // were no others.
 func (a *server) ownBatch(c *gin.Context) (name string, id int, ok bool) {
+	return a.batchFor(c, signin.Read)
+}
+
+// batchFor reads the id of a batch with which the caller may do what the permission allows for all owners.
+func (a *server) batchFor(c *gin.Context, permission signin.Permission) (name string, id int, ok bool) {
 	name, id, ok = requestedBatch(c)
 	identity := identityOf(c)
-	if !ok || identity.May(signin.Read) {
+	if !ok || identity.May(permission) {
 		return name, id, ok
 	}
 	view, err := a.Pipelines.PipelineBatch(c.Request.Context(), callerOf(c), name, id)
 	switch {
 	case err != nil && problem.CodeOf(err) != api.CodeNotFound:
 		fail(c, err)
-	case err != nil || !identity.MayFor(signin.Read, view.Owner):
+	case err != nil || !identity.MayFor(permission, view.Owner):
 		refuse(c, http.StatusNotFound, api.CodeNotFound, "pipeline %q has no batch %d of the owner %q", name, id, identity.Owner)
 	default:
 		return name, id, true

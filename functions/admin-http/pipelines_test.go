@@ -38,6 +38,28 @@ func (r fakePipelines) LatestResult(_ context.Context, _ audit.Caller, name, own
 	return api.PipelineResult{ID: 7, Outputs: map[string]json.RawMessage{}}, r.note("LatestResult %q %q", name, owner)
 }
 
+func (r fakePipelines) Route(_ context.Context, name, owner string) (api.PipelineRoute, error) {
+	return api.PipelineRoute{Pipeline: name, Owner: owner, Orchestrator: api.OrchestratorOld}, r.note("Route %q %q", name, owner)
+}
+
+func (r fakePipelines) Routing(_ context.Context, name string) (api.Routing, error) {
+	return api.Routing{Pipeline: name, ETag: "t1"}, r.note("Routing %q", name)
+}
+
+func (r fakePipelines) SetRouting(_ context.Context, by audit.Caller, name, why string, q api.RoutingRequest, tags ...string) (api.Routing, error) {
+	r.noteCaller(by)
+	return api.Routing{Pipeline: name, Percent: *q.Percent, ETag: "t2"}, r.note("SetRouting %s %q %q %d %q", by.Name, name, why, *q.Percent, tags)
+}
+
+func (r fakePipelines) ReportComparison(_ context.Context, by audit.Caller, name string, batch int, q api.ComparisonRequest) (api.Comparison, error) {
+	r.noteCaller(by)
+	return api.Comparison{ID: batch, Outcome: api.ComparisonSame}, r.note("ReportComparison %s %q %d %q %d", by.Name, name, batch, q.Fingerprint, q.Milliseconds)
+}
+
+func (r fakePipelines) Comparisons(_ context.Context, name string) (api.Comparisons, error) {
+	return api.Comparisons{Pipeline: name, Differing: []api.Comparison{}}, r.note("Comparisons %q", name)
+}
+
 // requesterName is the name of the local requester where tokens of several tenants are taken.
 const requesterName = entra.DefaultRequesterUPN + " (" + entra.DefaultTenantID + ")"
 
@@ -50,6 +72,11 @@ func pipelineRoutes() []route {
 		{request{"GET", "/api/pipelines/p/batches/7", "", "", ""}, false, 200, `PipelineBatch "p" 7`, `"batchId":7`},
 		{request{"GET", "/api/pipelines/p/batches/7/result", "", "", ""}, false, 200, `PipelineResult "p" 7`, `"outputs":{}`},
 		{request{"GET", "/api/pipelines/p/result?owner=" + url.QueryEscape(requesterName), "", "", ""}, false, 200, `LatestResult "p" "` + requesterName + `"`, `"batchId":7`},
+		{request{"GET", "/api/pipelines/p/route?owner=" + url.QueryEscape(requesterName), "", "", ""}, false, 200, `Route "p" "` + requesterName + `"`, `"orchestrator":"old"`},
+		{request{"GET", "/api/pipelines/p/routing", "", "", ""}, false, 200, `Routing "p"`, `"pipeline":"p"`},
+		{request{"PATCH", "/api/pipelines/p/routing", "", json, `{"percent":10,"reason":"the first"}`}, true, 200, `SetRouting avery@contoso "p" "the first" 10 []`, `"percent":10`},
+		{request{"POST", "/api/pipelines/p/batches/7/comparison", "", json, `{"fingerprint":"f1","milliseconds":5}`}, true, 200, `ReportComparison avery@contoso "p" 7 "f1" 5`, `"outcome":"same"`},
+		{request{"GET", "/api/pipelines/p/comparisons", "", "", ""}, false, 200, `Comparisons "p"`, `"differing":[]`},
 	}
 }
 
@@ -63,6 +90,10 @@ func TestBadRequestsToPipelines(t *testing.T) {
 		{"no body", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", ""}, "the request body is not valid: it ends too early"},
 		{"items of another kind", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", `{"owner":"o","items":[1]}`}, "items is a number"},
 		{"an unknown field", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", `{"owner":"o","item":[]}`}, `unknown field "item"`},
+		{"no owner of a route", request{"GET", "/api/pipelines/p/route", "admin", "", ""}, "the query parameter owner is missing"},
+		{"a share that is null", request{"PATCH", "/api/pipelines/p/routing", "admin", "application/json", `{"percent":null}`}, "percent is null"},
+		{"a share that is no number", request{"PATCH", "/api/pipelines/p/routing", "admin", "application/json", `{"percent":"half"}`}, "percent is a"},
+		{"an unknown field of a report", request{"POST", "/api/pipelines/p/batches/7/comparison", "admin", "application/json", `{"hash":"f"}`}, `unknown field "hash"`},
 		{"no owner", request{"GET", "/api/pipelines/p/result", "admin", "", ""}, "the query parameter owner is missing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -113,6 +144,8 @@ func TestARequesterIsTheOwner(t *testing.T) {
 		{"POST /api/pipelines/p/batches", `{"owner":"octo@contoso.example","items":[{"a":1}]}`, 403, `rita@contoso.example may not request a batch for another owner: the role Requester is for the owner "rita@contoso.example"`},
 		{"POST /api/pipelines/p/batches", `{"owner":"RITA@contoso.example","items":[{"a":1}]}`, 202, ""},
 		{"GET /api/pipelines/p/result?owner=octo", "", 403, `rita@contoso.example may not read a result of another owner: the role Requester is for the owner "rita@contoso.example"`},
+		{"GET /api/pipelines/p/route?owner=octo", "", 403, `rita@contoso.example may not read the route of another owner: the role Requester is for the owner "rita@contoso.example"`},
+		{"POST /api/pipelines/p/batches/8/comparison", `{"fingerprint":"f1"}`, 404, `pipeline "p" has no batch 8 of the owner "rita@contoso.example"`},
 		{other, "", 404, `pipeline "p" has no batch 8 of the owner "rita@contoso.example"`},
 		{other + "/result", "", 404, `pipeline "p" has no batch 8 of the owner "rita@contoso.example"`},
 		{"GET /api/batches", "", 403, "rita@contoso.example may not read more than batches that they request: it requires the app role Reader or Operator or Approver or Admin"},

@@ -178,6 +178,11 @@ type Pipelines interface {
 	PipelineBatch(ctx context.Context, by audit.Caller, name string, batch int) (api.PipelineBatch, error)
 	PipelineResult(ctx context.Context, by audit.Caller, name string, batch int) (api.PipelineResult, error)
 	LatestResult(ctx context.Context, by audit.Caller, name, owner string) (api.PipelineResult, error)
+	Route(ctx context.Context, name, owner string) (api.PipelineRoute, error)
+	Routing(ctx context.Context, name string) (api.Routing, error)
+	SetRouting(ctx context.Context, by audit.Caller, name, why string, r api.RoutingRequest, tags ...string) (api.Routing, error)
+	ReportComparison(ctx context.Context, by audit.Caller, name string, batch int, r api.ComparisonRequest) (api.Comparison, error)
+	Comparisons(ctx context.Context, name string) (api.Comparisons, error)
 }
 
 // Scaler shows the container scaler, and what its next tick would do.

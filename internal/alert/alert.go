@@ -9,6 +9,9 @@ const (
 	OldestMessage        = "oldest-message"      // the age of the oldest message of a subscription at a tick, with Topic, Subscription and AgeSeconds
 	BatchFailed          = "batch-failed"        // a batch has ended with the status failed, with BatchId, RunbookName, RunbookVersion and Reason
 	DetachedFailed       = "detached-failed"     // detached steps of a phase have failed, with BatchId, RunbookName, RunbookVersion, Phase and Reason
+	ShadowDiffers        = "shadow-differs"      // a shadow differs from the old orchestrator, or failed alone, with BatchId, RunbookName and Reason
+	ShareReturned        = "share-returned"      // the share of a pipeline has returned to 0, with RunbookName and Reason; at each tick until an administrator sets it
+	ShareUnused          = "share-unused"        // a pipeline with a share gets no requests, with RunbookName and Count, its percent
 	PhaseStopped         = "phase-stopped"       // the stop_when of a phase has paused its batch, with the same and Phase
 	StuckSteps           = "stuck-steps"         // steps of a batch make no progress, with Count, OldestSeconds and SilentWorkers
 	MessageUnprocessable = "message-unprocessed" // an unprocessable message is stored for an administrator, with Topic, MessageId, Type and Reason
@@ -23,6 +26,6 @@ const (
 
 // All has all values of the attribute Event.
 var All = []string{
-	Tick, OldestMessage, BatchFailed, DetachedFailed, PhaseStopped, StuckSteps, MessageUnprocessable, RemovalsHeld, AdditionsHeld, RunbookNotSynced,
+	Tick, OldestMessage, BatchFailed, DetachedFailed, ShadowDiffers, ShareReturned, ShareUnused, PhaseStopped, StuckSteps, MessageUnprocessable, RemovalsHeld, AdditionsHeld, RunbookNotSynced,
 	WorkerGone, CredentialExpiring, ScalerTick, ContainerLost,
 }

@@ -52,6 +52,7 @@ const ActionCorrectMember = "correct_member"
 // The actions of an audit trail that read data of members.
 const (
 	ActionReadMembers   = "read_members"
+	ActionSetRouting    = "set_routing"
 	ActionReadSteps     = "read_steps"
 	ActionReadReport    = "read_report"
 	ActionReadRemovals  = "read_removals"
@@ -66,7 +67,7 @@ const (
 var AuditActions = []string{
 	"create", "advance", "cancel", "pause", "resume", "reschedule", "update_batch", "approve", "retry", "skip_step", "mark_done", "check",
 	"add_members", "remove_member", RepairMove, ActionCorrectMember, "confirm_removals", "move_members", "discard_removals", "confirm_additions", ActionDiscardAdditions,
-	"publish", "deactivate", "enable_automation", "disable_automation",
+	"publish", "deactivate", "enable_automation", "disable_automation", ActionSetRouting,
 	"replay", "discard",
 	"add_notification", "remove_notification", "test_notification",
 	ActionReadMembers, ActionReadSteps, ActionReadReport, ActionReadRemovals, ActionReadAdditions, ActionPreviewQuery, ActionReadMessage, ActionReadProblems,

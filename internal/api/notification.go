@@ -13,13 +13,14 @@ const (
 	EventSourceFailing        = "source_failing"
 	EventMessageUnprocessable = "message_unprocessable"
 	EventContainersLost       = "containers_lost"
+	EventShareReturned        = "share_returned"
 	EventTest                 = "test" // of a test delivery; no rule names it
 )
 
 // NotificationEvents are the kinds of events that a rule can name.
 var NotificationEvents = []string{
 	EventGateWaiting, EventRemovalsHeld, EventAdditionsHeld, EventFailures, EventBatchEnded, EventWorkerSilent, EventSourceFailing,
-	EventMessageUnprocessable, EventContainersLost,
+	EventMessageUnprocessable, EventContainersLost, EventShareReturned,
 }
 
 // The types of targets.

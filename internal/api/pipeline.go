@@ -11,6 +11,8 @@ type PipelineRequest struct {
 	Owner string                       `json:"owner"`
 	Items []map[string]json.RawMessage `json:"items"`
 	Force bool                         `json:"force,omitempty"` // also if the items are those of the last request
+	// Shadow starts the batch only to compare it with another orchestrator.
+	Shadow bool `json:"shadow,omitempty"`
 }
 
 // PipelineStatus is where a batch stands for those who requested it.
@@ -37,6 +39,7 @@ type PipelineBatch struct {
 	Items          PipelineItems  `json:"items"`
 	RequestedAt    time.Time      `json:"requestedAt"`
 	CompletedAt    *time.Time     `json:"completedAt,omitempty"`
+	Shadow         bool           `json:"shadow,omitempty"`    // only to be compared with another orchestrator
 	ExpiresAt      *time.Time     `json:"expiresAt,omitempty"` // nil: it has not ended
 	Error          string         `json:"error,omitempty"`
 	StatusURL      string         `json:"statusUrl"`

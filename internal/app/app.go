@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+
 	"github.com/matoolkit/matoolkit/internal/admin"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/artifact"
@@ -70,6 +72,8 @@ type Config struct {
 	Dead      bus.DeadLetters    // nil: dead-letter queues are not read
 	Secrets   *secret.Box        // nil: runbooks with secrets are refused
 	Artifacts artifact.Store     // of outputs that steps use by reference; nil: runbooks with such steps are refused
+
+	Meter metric.Meter // of pipelines that move over; nil: nothing is measured
 
 	// Poster posts notifications; nil: none are posted.
 	Poster notification.Poster
@@ -132,6 +136,7 @@ func New(c Config) *App {
 		Admin:    administration,
 		Pipelines: pipeline.New(pipeline.Config{
 			Store: c.Store, Now: c.Now, Log: c.Log, Idempotency: requests, Runbooks: reader, Sealer: sealer, Members: members, Phases: administration.Phases,
+			Audit: auditLog, Meter: c.Meter,
 		}),
 		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log,
 	}

@@ -384,6 +384,14 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	m.advance(m.batch("moves", ways("again", "fine", "fine")).ID)
 	m.publish(asked)
 	must(m.app.StartPipeline(m.ctx, keyed, "asked", api.PipelineRequest{Owner: "ada", Items: []map[string]json.RawMessage{{"Upn": json.RawMessage(`"ann@x"`)}}, Force: true}))(s.t)
+	must(m.app.SetRouting(m.ctx, ada, "asked", "one owner in ten", api.RoutingRequest{Shadow: new(true), Percent: new(10)}))(s.t)
+	for _, owner := range []string{"bob", "cid"} {
+		shadow := must(m.app.StartPipeline(m.ctx, ada, "asked", api.PipelineRequest{Owner: owner, Items: []map[string]json.RawMessage{{"Upn": json.RawMessage(`"ann@x"`)}}, Shadow: true}))(s.t)
+		if owner == "cid" {
+			must(m.app.Cancel(m.ctx, ada, shadow.ID, "too early"))(s.t)
+		}
+		must(m.app.ReportComparison(m.ctx, ada, "asked", shadow.ID, api.ComparisonRequest{Fingerprint: "f1", Milliseconds: 1500}))(s.t)
+	}
 	m.announces(m.clock.Now(), "New", "Join", "Copy", "Tell")
 	m.reports(m.clock.Now())
 	m.repeat = []repeated{

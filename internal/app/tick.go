@@ -64,16 +64,18 @@ func (a *App) Tick(ctx context.Context) (err error) {
 	}
 	batches = open
 	situation := notification.Situation{}
+	var unrouted error
+	situation.Returned, unrouted = a.Pipelines.CheckRoutings(ctx)
 	for _, head := range heads {
 		situation.Runbooks = append(situation.Runbooks, head.Name)
 	}
 	var swept error
 	situation.Absent, situation.Complete, swept = sweep.Wait()
-	situation.Complete = situation.Complete && failed == nil
+	situation.Complete = situation.Complete && failed == nil && unrouted == nil
 	if unwatched == nil {
 		unwatched = watch.Deliver(ctx, situation)
 	}
-	return errors.Join(failed, swept, synced, unwatched)
+	return errors.Join(failed, swept, synced, unrouted, unwatched)
 }
 
 // waitingBatches has the batches of runbooks that a tick syncs before it announces their phases.

@@ -68,7 +68,8 @@ func TestCostOfATickThatFindsNothingChanged(t *testing.T) {
 			runbooks, batches := int64(size.runbooks), int64(size.runbooks*size.batches)
 			want := tickCost{
 				runbooks*3 + // who has the runbook in hand, its active version, its automation
-					batches*4, // the batch for the sweep, the batch for the comparison, the batch and the runbook's active version for its phases
+					batches*4 + // the batch for the sweep, the batch for the comparison, the batch and the runbook's active version for its phases
+					1, // the routing of pipelines
 				7 + // the batches that have not ended, the workers, the runbooks, the automation settings, whose turn it is; the rules of notifications, what is due of them
 					runbooks + // its batches, when nobody else is at it
 					batches*5, // what is to be reported, what is held, what is overdue, who is leaving; the members

@@ -64,6 +64,9 @@ func (a *Applier) logFailed(ctx context.Context, b *model.Batch) error {
 	if err != nil || listed.Doc.Status == model.BatchFailed {
 		return err
 	}
+	if b.IsShadow() { // the other orchestrator answered; its comparison says so
+		return nil
+	}
 	a.log.WarnContext(ctx, "batch failed", logkey.Event, alert.BatchFailed, logkey.BatchID, b.ID, logkey.Runbook, b.Runbook, logkey.RunbookVersion, b.Version, logkey.Reason, b.Error)
 	return nil
 }

@@ -29,6 +29,7 @@ Events:
   message_unprocessable  a message cannot be processed; one a day for each topic and type
   containers_lost        containers of the container scaler ended before they received their
                          messages; one a day for each subscription
+  share_returned         the share of a pipeline returned to 0 because requests failed
 
 Rules name settings of the handler that contain the address and the key; see
 NOTIFICATION_SETTINGS.`

@@ -21,9 +21,13 @@ import (
 const maxItemsFile = 8 << 20
 
 func pipelineCommand(c *console) *cobra.Command {
-	g := command.Group("pipeline", "Request batches with their items, and get their results", startPipelineCommand(c), pipelineStatusCommand(c), pipelineResultCommand(c))
+	g := command.Group("pipeline", "Request batches with their items, and get their results", startPipelineCommand(c), pipelineStatusCommand(c), pipelineResultCommand(c),
+		routingCommand(c), shadowCommand(c), compareCommand(c), comparisonsCommand(c), shareCommand(c), limitCommand(c), routeCommand(c))
 	g.Long = `A runbook with trigger: request has a batch for each request. The request brings the items,
-which are the members of the batch. Its result has the outputs of the on_complete steps.`
+which are the members of the batch. Its result has the outputs of the on_complete steps.
+
+A pipeline that replaces another orchestrator moves over in steps: shadow compares both, share moves
+owners over, and limit returns the share to 0 when requests fail.`
 	g.Example = `  matoolkit pipeline start context-bundle --owner octo --items repositories.json --wait
   matoolkit pipeline status context-bundle 42
   matoolkit pipeline result context-bundle --owner octo`
@@ -32,7 +36,7 @@ which are the members of the batch. Its result has the outputs of the on_complet
 
 func startPipelineCommand(c *console) *cobra.Command {
 	var owner, file string
-	var force, wait bool
+	var force, wait, shadow bool
 	start := &cobra.Command{
 		Use: "start <runbook>", Short: "Start a batch for the items of a request", Args: command.OfRunbook(command.Needs("the runbook")),
 		Long: `Starts a batch for the items in a file: a JSON list of objects that have a field for each column
@@ -40,6 +44,8 @@ that the runbook uses.
 
 If the last batch of the owner had the same items, in any order, no batch is started: the
 command shows that batch. With --force a batch is started in any case.
+
+With --shadow the batch is only compared with another orchestrator; see matoolkit pipeline shadow.
 
 With --wait the command returns when the batch has ended, with status 1 if it failed. The
 command requires the app role Operator or Admin.`,
@@ -52,7 +58,7 @@ command requires the app role Operator or Admin.`,
 			case file == "":
 				return exit.Usagef("--items is missing: name a file with a JSON list, or - for standard input")
 			}
-			request := api.PipelineRequest{Owner: owner, Force: force}
+			request := api.PipelineRequest{Owner: owner, Force: force, Shadow: shadow}
 			text, err := c.ReadFile(file, maxItemsFile)
 			if err != nil {
 				return err
@@ -79,6 +85,7 @@ command requires the app role Operator or Admin.`,
 	start.Flags().StringVar(&owner, "owner", "", "who the result is for")
 	start.Flags().StringVar(&file, "items", "", "the file with the items, or - for standard input")
 	start.Flags().BoolVar(&force, "force", false, "start a batch also if the items are those of the last one")
+	start.Flags().BoolVar(&shadow, "shadow", false, "start the batch only to compare it with another orchestrator")
 	start.Flags().BoolVar(&wait, "wait", false, "return when the batch has ended")
 	return command.Lists(start)
 }

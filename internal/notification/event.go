@@ -39,9 +39,9 @@ type Event struct {
 }
 
 // BatchEvents returns the events of a batch that has not ended. Failed has failed members of phases,
-// by id, on pages that the phase has not counted.
+// by id, on pages that the phase has not counted. A shadow has none: the other orchestrator answers.
 func BatchEvents(b *model.Batch, failed map[int]int, now time.Time) []Event {
-	if b.HasEnded() {
+	if b.HasEnded() || b.IsShadow() {
 		return nil
 	}
 	var events []Event
@@ -143,6 +143,15 @@ func workerEvent(w workers.Absent) Event {
 		Kind: api.EventWorkerSilent, Key: fmt.Sprintf("worker/%s/%s", w.ID, key), Worker: w.ID, Path: "/workers/" + w.ID,
 		Subject: w.ID + ": jobs wait for the worker",
 		Text:    fmt.Sprintf("The worker %s has given no sign of life%s. Jobs wait for it since %s.", w.ID, since, stamp(w.OldestJob)),
+	}
+}
+
+// shareEvent returns the event of a share of a pipeline that has returned to 0.
+func shareEvent(pipeline string, r store.ShareReturn) Event {
+	return Event{
+		Kind: api.EventShareReturned, Key: fmt.Sprintf("runbook/%s/%s/%d", pipeline, api.EventShareReturned, r.At.UnixNano()), Runbook: pipeline, Path: "/runbooks/" + pipeline,
+		Subject: pipeline + ": the share of requests returned to 0",
+		Text:    fmt.Sprintf("%d of %d requests to %s failed. Its share returned from %d %% to 0 at %s. Show the routing with matoolkit pipeline routing %s.", r.Failed, r.Requests, pipeline, r.Percent, stamp(r.At), pipeline),
 	}
 }
 

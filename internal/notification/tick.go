@@ -62,7 +62,7 @@ func (w *Watch) wants(kinds ...string) bool {
 
 // AddBatch adds the events of a batch that the tick has read.
 func (w *Watch) AddBatch(ctx context.Context, b *model.Batch) {
-	if b.HasEnded() || !w.wants(api.EventGateWaiting, api.EventRemovalsHeld, api.EventFailures) {
+	if b.HasEnded() || b.IsShadow() || !w.wants(api.EventGateWaiting, api.EventRemovalsHeld, api.EventFailures) {
 		return
 	}
 	failed, err := w.openFailures(ctx, b)
@@ -99,9 +99,10 @@ func (w *Watch) openFailures(ctx context.Context, b *model.Batch) (map[int]int, 
 
 // Situation has the findings of a tick beside its batches.
 type Situation struct {
-	Runbooks []string         // that were synced
-	Absent   []workers.Absent // workers without a sign of life while jobs wait
-	Complete bool             // the tick has read all batches
+	Runbooks []string                     // that were synced
+	Absent   []workers.Absent             // workers without a sign of life while jobs wait
+	Complete bool                         // the tick has read all batches
+	Returned map[string]store.ShareReturn // shares that returned to 0, by pipeline
 }
 
 // Deliver sends the new events of this tick, and deliveries of earlier
@@ -128,13 +129,16 @@ func (w *Watch) collect(ctx context.Context, s Situation) error {
 			w.events = append(w.events, workerEvent(absent))
 		}
 	}
+	for name, r := range s.Returned {
+		w.events = append(w.events, shareEvent(name, r))
+	}
 	if w.wants(api.EventBatchEnded) {
 		ended, err := w.store.BatchesEndedSince(ctx, w.at.Add(-endedWithin))
 		if err != nil {
 			return fmt.Errorf("notifications: ended batches: %w", err)
 		}
 		for _, b := range ended {
-			if b.Doc.Status.Terminal() {
+			if b.Doc.Status.Terminal() && !b.Doc.Shadow {
 				w.events = append(w.events, endEvent(b.Doc))
 			}
 		}

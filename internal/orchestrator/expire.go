@@ -55,13 +55,23 @@ func (o *Orchestrator) deleteBatch(ctx context.Context, b store.Item[model.Batch
 	return o.deleteEntry(ctx, b.Doc.ID)
 }
 
-// deleteEntry deletes the line of a batch in the list of batches.
+// deleteEntry deletes the line of a batch in the list of batches, and the comparison of a shadow.
 func (o *Orchestrator) deleteEntry(ctx context.Context, batch int) error {
 	entry, err := store.OrNone(store.Read[store.BatchSummary](ctx, o.store, store.EntryKey(batch)))
 	if err != nil || entry.ETag == "" {
 		return err
 	}
-	if _, err := o.store.Apply(ctx, store.Writes{store.Delete(entry.Key, entry.ETag)}); err != nil && !gone(err) {
+	ops := store.Writes{store.Delete(entry.Key, entry.ETag)}
+	if entry.Doc.Shadow {
+		compared, err := store.OrNone(store.Read[store.Comparison](ctx, o.store, store.ComparisonKey(batch)))
+		if err != nil {
+			return err
+		}
+		if compared.ETag != "" {
+			ops = append(ops, store.Delete(compared.Key, compared.ETag))
+		}
+	}
+	if _, err := o.store.Apply(ctx, ops); err != nil && !gone(err) {
 		return err
 	}
 	return nil

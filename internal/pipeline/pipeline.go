@@ -27,6 +27,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbookstore"
 	"github.com/matoolkit/matoolkit/internal/sealing"
 	"github.com/matoolkit/matoolkit/internal/store"
+
+	"go.opentelemetry.io/otel/metric"
 )
 
 // Pipelines starts batches for requests. It is safe for concurrent use.
@@ -39,9 +41,12 @@ type Pipelines struct {
 	sealer      *sealing.Sealer
 	members     *membership.Registrar
 	phases      func(ctx context.Context, by audit.Caller, batch int) (api.Page[api.Phase], error)
+	audit       *audit.Log
+	metrics     metrics
+	shares      shareChecks
 }
 
-// Config has the parts that Pipelines use. All are required.
+// Config has the parts that Pipelines use. All but Meter are required.
 type Config struct {
 	Store       store.Store
 	Now         func() time.Time
@@ -51,12 +56,15 @@ type Config struct {
 	Sealer      *sealing.Sealer
 	Members     *membership.Registrar
 	Phases      func(ctx context.Context, by audit.Caller, batch int) (api.Page[api.Phase], error) // with the counts of their members
+	Audit       *audit.Log
+	Meter       metric.Meter // nil: nothing is measured
 }
 
 // New returns Pipelines.
 func New(c Config) *Pipelines {
 	return &Pipelines{
 		store: c.Store, now: c.Now, log: c.Log, idempotency: c.Idempotency, runbooks: c.Runbooks, sealer: c.Sealer, members: c.Members, phases: c.Phases,
+		audit: c.Audit, metrics: newMetrics(c.Meter),
 	}
 }
 
@@ -65,11 +73,20 @@ type order struct {
 	by          audit.Caller
 	owner       string
 	force       bool
+	shadow      bool
 	version     int
 	runbook     *runbook.Runbook
 	items       items
 	fingerprint string // of the items and the version
 	content     string // identifies the request, for its idempotency key
+}
+
+// key is the document with the newest request of the owner.
+func (o *order) key() store.Key {
+	if o.shadow {
+		return store.ShadowKey(o.runbook.Name, o.owner)
+	}
+	return store.PipelineKey(o.runbook.Name, o.owner)
 }
 
 // errMeanwhile: another process has begun with a request of the same owner.
@@ -80,10 +97,13 @@ var errMeanwhile = errors.New("pipeline: another request of the owner came first
 // the answer is that batch, with PipelineCached. If that batch still runs, the answer is the batch as it
 // is. With Force neither matters.
 //
+// With Shadow the batch is only compared with the old orchestrator: it is not the last batch of the owner
+// and gives no latest result. Shadows have a last batch of their own.
+//
 // A request with an idempotency key that was received before is answered with the batch that it started.
 //
 // Errors: CodeInvalid with every bad item, CodeNotFound, CodeConflict where requests do not start the
-// batches of the runbook, CodeKeyReused, CodeUnavailable.
+// batches of the runbook or its shadow mode is off, CodeKeyReused, CodeUnavailable.
 func (p *Pipelines) StartPipeline(ctx context.Context, by audit.Caller, name string, r api.PipelineRequest) (api.PipelineBatch, error) {
 	owner, err := checkOwner(r.Owner)
 	if err != nil {
@@ -101,6 +121,9 @@ func (p *Pipelines) StartPipeline(ctx context.Context, by audit.Caller, name str
 		}
 		version := record.Doc.Version
 		if record.ETag == "" {
+			if err := p.checkShadow(ctx, name, r.Shadow); err != nil {
+				return err
+			}
 			if version, err = p.activeVersion(ctx, name); err != nil {
 				return err
 			}
@@ -167,7 +190,7 @@ func (p *Pipelines) newOrder(ctx context.Context, by audit.Caller, name string, 
 	}
 	fingerprint := idempotency.Digest(strconv.Itoa(version), all.digest)
 	return order{
-		by: by, owner: owner, force: r.Force, version: version, runbook: rb, items: all, fingerprint: fingerprint,
+		by: by, owner: owner, force: r.Force, shadow: r.Shadow, version: version, runbook: rb, items: all, fingerprint: fingerprint,
 	}, nil
 }
 
@@ -182,7 +205,11 @@ func contentOf(name, owner string, r api.PipelineRequest) (string, error) {
 		texts[i] = string(text)
 	}
 	slices.Sort(texts)
-	return idempotency.Digest(append([]string{"pipeline", name, owner, strconv.FormatBool(r.Force)}, texts...)...), nil
+	what := "pipeline"
+	if r.Shadow {
+		what = "shadow"
+	}
+	return idempotency.Digest(append([]string{what, name, owner, strconv.FormatBool(r.Force)}, texts...)...), nil
 }
 
 // repeat answers a request with an idempotency key that was received before: with its batch, which it
@@ -232,7 +259,7 @@ func (p *Pipelines) record(ctx context.Context, o order, batch int, at time.Time
 
 // start answers a request that is new: with the owner's last batch, or with a new one.
 func (p *Pipelines) start(ctx context.Context, o order) (api.PipelineBatch, error) {
-	key := store.PipelineKey(o.runbook.Name, o.owner)
+	key := o.key()
 	last, err := store.OrNone(store.Read[store.PipelineRequest](ctx, p.store, key))
 	if err != nil {
 		return api.PipelineBatch{}, err
@@ -274,7 +301,7 @@ func (p *Pipelines) start(ctx context.Context, o order) (api.PipelineBatch, erro
 // reservation returns the writes that keep the request beside its number. They fail with errMeanwhile if
 // another request of the owner came first.
 func (p *Pipelines) reservation(ctx context.Context, o order, id int, next store.PipelineRequest, last store.Version) (store.Writes, error) {
-	key := store.PipelineKey(o.runbook.Name, o.owner)
+	key := o.key()
 	stored, err := store.OrNone(store.Read[store.PipelineRequest](ctx, p.store, key))
 	switch {
 	case err != nil:
@@ -308,7 +335,7 @@ func (p *Pipelines) ensure(ctx context.Context, o order, id int, at time.Time) (
 	}
 	b, existed, err := p.members.EnsureDocument(ctx, o.by, model.BatchCreated{
 		ID: id, Runbook: o.runbook.Name, Version: o.version, Members: len(o.items.people), By: o.by.Name, At: at,
-		Requested: &model.Requested{Fingerprint: o.fingerprint, Force: o.force, Before: before, KeepSeconds: int(o.runbook.Request.Expires / time.Second)}, Details: model.BatchDetails{Owner: o.owner},
+		Requested: &model.Requested{Fingerprint: o.fingerprint, Force: o.force, Shadow: o.shadow, Before: before, KeepSeconds: int(o.runbook.Request.Expires / time.Second)}, Details: model.BatchDetails{Owner: o.owner},
 	})
 	if err != nil {
 		return api.PipelineBatch{}, err
@@ -321,7 +348,7 @@ func (p *Pipelines) ensure(ctx context.Context, o order, id int, at time.Time) (
 
 // before gives the batch of the owner's request before, as far as a later request has not come since.
 func (p *Pipelines) before(ctx context.Context, o order, id int) (int, error) {
-	last, err := store.OrNone(store.Read[store.PipelineRequest](ctx, p.store, store.PipelineKey(o.runbook.Name, o.owner)))
+	last, err := store.OrNone(store.Read[store.PipelineRequest](ctx, p.store, o.key()))
 	if err != nil || last.Doc.Batch != id {
 		return 0, err
 	}
@@ -345,7 +372,12 @@ func (p *Pipelines) isCreating(ctx context.Context, batch int) (bool, error) {
 // hasResult reports whether a batch has completed, also the on_complete steps that give its result, and
 // has not expired.
 func hasResult(b *model.Batch, now time.Time) bool {
-	if b.Status != model.BatchCompleted || b.Requested == nil || b.HasExpired(now) {
+	return succeeded(b) && !b.HasExpired(now)
+}
+
+// succeeded reports whether a batch has completed with its result.
+func succeeded(b *model.Batch) bool {
+	if b.Status != model.BatchCompleted || b.Requested == nil {
 		return false
 	}
 	last := resulting(b)

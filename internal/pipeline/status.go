@@ -92,7 +92,7 @@ func (p *Pipelines) view(ctx context.Context, by audit.Caller, b *model.Batch) (
 		Items: api.PipelineItems{Total: b.Members, Queued: b.Members}, StatusURL: place(b.Runbook, b.ID), ResultURL: place(b.Runbook, b.ID) + "/result",
 	}
 	if b.Requested != nil {
-		v.Fingerprint = b.Requested.Fingerprint
+		v.Fingerprint, v.Shadow = b.Requested.Fingerprint, b.Requested.Shadow
 	}
 	if v.Status == api.PipelineFailed {
 		v.Error = failure(b)
@@ -158,20 +158,25 @@ func (p *Pipelines) result(ctx context.Context, by audit.Caller, b *model.Batch)
 		return api.PipelineResult{}, err
 	}
 	r := api.PipelineResult{
-		ID: b.ID, Pipeline: b.Runbook, Owner: b.Owner, Fingerprint: view.Fingerprint, Items: view.Items, CompletedAt: *b.CompletedAt, Outputs: map[string]json.RawMessage{},
+		ID: b.ID, Pipeline: b.Runbook, Owner: b.Owner, Fingerprint: view.Fingerprint, Items: view.Items, CompletedAt: *b.CompletedAt,
 	}
-	if ph := resulting(b); ph != nil {
-		run, err := store.OrNone(store.Read[model.Run](ctx, p.store, store.RunKey(b.ID, ph.ID, 0)))
-		if err != nil {
-			return r, err
-		}
-		secrets, err := p.runbooks.SecretsOf(ctx, b)
-		if err != nil {
-			return r, err
-		}
-		if run.Doc.Outputs != nil {
-			r.Outputs = sealing.RedactData(run.Doc.Outputs, secrets)
-		}
+	r.Outputs, err = p.outputs(ctx, b)
+	return r, err
+}
+
+// outputs reads the outputs of the last on_complete steps of a batch, without secrets.
+func (p *Pipelines) outputs(ctx context.Context, b *model.Batch) (map[string]json.RawMessage, error) {
+	ph := resulting(b)
+	if ph == nil {
+		return map[string]json.RawMessage{}, nil
 	}
-	return r, nil
+	run, err := store.OrNone(store.Read[model.Run](ctx, p.store, store.RunKey(b.ID, ph.ID, 0)))
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := p.runbooks.SecretsOf(ctx, b)
+	if err != nil || run.Doc.Outputs == nil {
+		return map[string]json.RawMessage{}, err
+	}
+	return sealing.RedactData(run.Doc.Outputs, secrets), nil
 }

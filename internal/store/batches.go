@@ -82,6 +82,7 @@ type BatchSummary struct {
 	DiscardedRemovals int                `json:"discardedRemovals,omitempty"`
 	Shared            bool               `json:"shared,omitempty"`
 	Requested         bool               `json:"requested,omitempty"` // a request started it
+	Shadow            bool               `json:"shadow,omitempty"`    // with Requested: in the shadow of another orchestrator
 	FailedChecks      int                `json:"failedChecks,omitempty"`
 	Phases            []model.Phase      `json:"phases"`
 	Joining           bool               `json:"joining,omitempty"` // members who were added late have not caught up
@@ -105,7 +106,7 @@ func SummaryOf(b *model.Batch) BatchSummary {
 		ID:           b.ID, RunbookName: b.Runbook, RunbookVersion: b.Version, Status: b.Status, IsManual: b.Manual,
 		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, Error: b.Error,
-		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.RemovalHold, DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared, Requested: b.Requested != nil, FailedChecks: b.FailedChecks,
+		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.RemovalHold, DiscardedRemovals: b.DiscardedRemovals, Shared: b.Shared, Requested: b.Requested != nil, Shadow: b.IsShadow(), FailedChecks: b.FailedChecks,
 		EraseAt: b.EraseSecretsAt(), ExpiresAt: b.ExpiresAt(), OpenDetached: b.HasOpenDetached(), Revision: b.Revision, Rescheduled: b.Rescheduled, EarlierStarts: b.EarlierStarts,
 		Phases: b.Phases, Joining: len(b.Joining) > 0, Quiet: b.Quiet,
 	}
@@ -123,7 +124,7 @@ func (s *BatchSummary) Outline() *model.Batch {
 		Revision: s.Revision, Rescheduled: s.Rescheduled, EarlierStarts: s.EarlierStarts, Phases: s.Phases, Quiet: s.Quiet,
 	}
 	if s.Requested {
-		b.Requested = &model.Requested{}
+		b.Requested = &model.Requested{Shadow: s.Shadow}
 	}
 	if s.Joining {
 		b.Joining = []model.Join{{}}

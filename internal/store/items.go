@@ -98,9 +98,31 @@ func RequestKey(partition, id string) Key { return Key{partition, "request-" + i
 // PipelineKey is the newest request of an owner to a runbook that requests start. The id is a digest: an
 // owner can have any name.
 func PipelineKey(runbook, owner string) Key {
+	return Key{PartitionBatches, "pipeline-" + requestDigest(runbook, owner), "pipeline"}
+}
+
+// ShadowKey is the newest request of an owner that ran in the shadow of another orchestrator.
+func ShadowKey(runbook, owner string) Key {
+	return Key{PartitionBatches, "shadow-" + requestDigest(runbook, owner), "pipeline"}
+}
+
+func requestDigest(runbook, owner string) string {
 	digest := sha256.New()
 	fmt.Fprintf(digest, "%d:%s%s", len(runbook), runbook, owner)
-	return Key{PartitionBatches, "pipeline-" + hex.EncodeToString(digest.Sum(nil)[:16]), "pipeline"}
+	return hex.EncodeToString(digest.Sum(nil)[:16])
+}
+
+// RoutingKey is the routing of all pipelines.
+func RoutingKey() Key { return Key{PartitionRunbooks, "routing", "routing"} }
+
+// ComparisonKey is the comparison of a shadow with the other orchestrator.
+func ComparisonKey(batch int) Key {
+	return Key{PartitionBatches, fmt.Sprintf("comparison-%09d", batch), "comparison"}
+}
+
+// ComparisonsKey counts the comparisons of a pipeline.
+func ComparisonsKey(runbook string) Key {
+	return Key{PartitionBatches, "comparisons:" + runbook, "comparisons"}
 }
 
 // HoldKey names the members of a batch whose removal is held, and those whose

@@ -16,7 +16,7 @@ const did: Record<Action, [sign: Sign, action: string, before?: string]> = {
   mark_done: ["done", "marked {steps} done", "in"], check: ["done", "checked {people}", "of"], add_members: ["plus", "added {people}", "to"], remove_member: ["close", "removed {people}", "from"],
   correct_member: ["edit", "corrected {people}", "of"], move_member: ["arrow", "moved {people}", "of"], move_members: ["arrow", "moved {people}", "of"], confirm_removals: ["hold", "confirmed removals", "from"],
   discard_removals: ["hold", "discarded removals", "from"], confirm_additions: ["hold", "confirmed additions", "by"], discard_additions: ["hold", "discarded additions", "by"],
-  publish: ["upload", "published"], deactivate: ["pause", "deactivated"], enable_automation: ["run", "turned on automation", "of"], disable_automation: ["pause", "turned off automation", "of"],
+  publish: ["upload", "published"], deactivate: ["pause", "deactivated"], enable_automation: ["run", "turned on automation", "of"], disable_automation: ["pause", "turned off automation", "of"], set_routing: ["arrow", "changed the routing", "of"],
   replay: ["retry", "replayed"], discard: ["skip", "discarded"], add_notification: ["plus", "added"], remove_notification: ["close", "removed"], test_notification: ["done", "tested"],
   read_members: ["people", "read {people}", "of"], read_steps: ["people", "read {steps}", "of"], read_report: ["download", "read the report", "of"], read_removals: ["people", "read held removals", "of"],
   read_additions: ["people", "read held additions", "of"], preview_query: ["source", "previewed the source", "of"], read_message: ["people", "read"], read_problems: ["people", "read row problems", "of"],

@@ -1454,6 +1454,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/pipelines/{name}/batches/{id}/comparison": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report how the old orchestrator served the request of a shadow
+         * @description Requires the app role Requester, for oneself, or Operator or Admin. The report has the fingerprint of the
+         *     result or an error. If the shadow has not ended, its outcome is pending, and the next tick after its end compares
+         *     it. A report that comes again changes nothing. 409 for a batch that is not a shadow.
+         */
+        post: operations["reportComparison"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pipelines/{name}/comparisons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare shadows with the old orchestrator
+         * @description Counts the comparisons since shadow mode was turned on last, and lists the newest that differ.
+         */
+        get: operations["getComparisons"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pipelines/{name}/route": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show which orchestrator serves an owner
+         * @description The answer is the same for an owner, in any case of letters, until the share changes. A larger share never takes an owner back. A
+         *     pipeline without a routing is at the old orchestrator.
+         */
+        get: operations["getPipelineRoute"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pipelines/{name}/routing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show how a pipeline moves over from another orchestrator */
+        get: operations["getRouting"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change how a pipeline moves over
+         * @description Requires the app role Admin. What is absent stays. Setting percent, also to its value, takes note of an automatic
+         *     return. 409 for a share or a shadow mode of a runbook that requests do not start.
+         */
+        patch: operations["setRouting"];
+        trace?: never;
+    };
     "/pipelines/{name}/result": {
         parameters: {
             query?: never;
@@ -1580,7 +1665,7 @@ export interface components {
          *     15 minutes.
          * @enum {string}
          */
-        AuditAction: "create" | "advance" | "cancel" | "pause" | "resume" | "reschedule" | "update_batch" | "approve" | "retry" | "skip_step" | "mark_done" | "check" | "add_members" | "remove_member" | "move_member" | "correct_member" | "confirm_removals" | "move_members" | "discard_removals" | "confirm_additions" | "discard_additions" | "publish" | "deactivate" | "enable_automation" | "disable_automation" | "replay" | "discard" | "add_notification" | "remove_notification" | "test_notification" | "read_members" | "read_steps" | "read_report" | "read_removals" | "read_additions" | "preview_query" | "read_message" | "read_problems";
+        AuditAction: "create" | "advance" | "cancel" | "pause" | "resume" | "reschedule" | "update_batch" | "approve" | "retry" | "skip_step" | "mark_done" | "check" | "add_members" | "remove_member" | "move_member" | "correct_member" | "confirm_removals" | "move_members" | "discard_removals" | "confirm_additions" | "discard_additions" | "publish" | "deactivate" | "enable_automation" | "disable_automation" | "set_routing" | "replay" | "discard" | "add_notification" | "remove_notification" | "test_notification" | "read_members" | "read_steps" | "read_report" | "read_removals" | "read_additions" | "preview_query" | "read_message" | "read_problems";
         /** @enum {string} */
         UnprocessableStatus: "open" | "replayed" | "discarded";
         Health: {
@@ -3235,7 +3320,7 @@ export interface components {
             bodyTruncated?: boolean;
         };
         /** @enum {string} */
-        NotificationEvent: "gate_waiting" | "removals_held" | "additions_held" | "failures" | "batch_ended" | "worker_silent" | "source_failing" | "message_unprocessable" | "containers_lost";
+        NotificationEvent: "gate_waiting" | "removals_held" | "additions_held" | "failures" | "batch_ended" | "worker_silent" | "source_failing" | "message_unprocessable" | "containers_lost" | "share_returned";
         /** @description A webhook needs urlSetting and keySetting, teams urlSetting, mail workerId. */
         NotificationTarget: {
             /** @enum {string} */
@@ -3482,6 +3567,8 @@ export interface components {
             requestedAt: string;
             /** Format: date-time */
             completedAt?: string;
+            /** @description The batch is only compared with the old orchestrator. */
+            shadow?: boolean;
             /**
              * Format: date-time
              * @description Absent until the batch has ended.
@@ -3514,6 +3601,115 @@ export interface components {
             outputs: {
                 [key: string]: unknown;
             };
+        };
+        /** @description How the requests of a pipeline divide between another orchestrator, the old one, and this program, the new one. */
+        Routing: {
+            /** @description The name of the runbook. */
+            pipeline: string;
+            /** @description The old orchestrator starts a shadow of each of its requests. */
+            shadow: boolean;
+            /** Format: date-time */
+            shadowSince?: string;
+            /** @description The output of a result that is compared. */
+            fingerprintOutput: string;
+            /** @description Of the owners whose requests this program serves. */
+            percent: number;
+            /**
+             * Format: date-time
+             * @description When percent left 0.
+             */
+            shareSince?: string;
+            return: components["schemas"]["ShareRule"];
+            recent?: components["schemas"]["ShareRequests"];
+            changed?: components["schemas"]["Attribution"];
+            returned?: components["schemas"]["ShareReturn"];
+        };
+        /** @description When the share returns to 0 by itself. */
+        ShareRule: {
+            /** @description A higher share of failed requests returns it. */
+            maxErrorPercent: number;
+            /** @description Fewer return nothing. */
+            minRequests: number;
+            /** @description Only requests of this time count. */
+            windowMinutes: number;
+            /** @description A request that takes longer has failed. */
+            overdueSeconds: number;
+        };
+        /** @description Requests that the rule counts: those that have ended, and those that are overdue, of the newest 200. Absent at 0 percent. */
+        ShareRequests: {
+            requests: number;
+            failed: number;
+        };
+        /** @description The share has returned to 0, and no administrator has set it since. */
+        ShareReturn: {
+            /** Format: date-time */
+            at: string;
+            /** @description That it had. */
+            percent: number;
+            requests: number;
+            failed: number;
+            reason: string;
+        };
+        PipelineRoute: {
+            /** @description The name of the runbook. */
+            pipeline: string;
+            owner: string;
+            /** @enum {string} */
+            orchestrator: "old" | "new";
+            /** @description With old: start a shadow, too. */
+            shadow: boolean;
+            /** @description Of the owner. The new orchestrator serves those below percent. */
+            bucket: number;
+            percent: number;
+        };
+        /** @description A shadow beside the request of the old orchestrator. */
+        Comparison: {
+            batchId: number;
+            /** @description The name of the runbook. */
+            pipeline: string;
+            owner: string;
+            /**
+             * @description Pending: the shadow has not ended.
+             * @enum {string}
+             */
+            outcome: "pending" | "same" | "different" | "old_failed" | "new_failed" | "both_failed";
+            reason?: string;
+            old: components["schemas"]["ComparisonSide"];
+            new: components["schemas"]["ComparisonSide"];
+            /** Format: date-time */
+            reportedAt: string;
+            reportedBy: string;
+        };
+        /** @description How one of the two orchestrators served a request. */
+        ComparisonSide: {
+            fingerprint?: string;
+            milliseconds: number;
+            error?: string;
+        };
+        Comparisons: {
+            /** @description The name of the runbook. */
+            pipeline: string;
+            /** Format: date-time */
+            since?: string;
+            same: number;
+            different: number;
+            /** @description Only the old orchestrator failed. */
+            oldFailed: number;
+            /** @description Only the shadow failed. */
+            newFailed: number;
+            bothFailed: number;
+            /** @description Reports whose shadow has not ended. */
+            pending: number;
+            old: components["schemas"]["Latency"];
+            new: components["schemas"]["Latency"];
+            /** @description The newest that are different or new_failed, at most 50. */
+            differing: components["schemas"]["Comparison"][];
+        };
+        /** @description How long requests took that succeeded on both sides. */
+        Latency: {
+            requests: number;
+            averageMilliseconds: number;
+            maxMilliseconds: number;
         };
         PlannedGroup: {
             group: string;
@@ -7108,6 +7304,11 @@ export interface operations {
                     }[];
                     /** @default false */
                     force?: boolean;
+                    /**
+                     * @description Start the batch only to compare it with the old orchestrator: it does not count as the last batch of the owner. 409 if shadow mode is off.
+                     * @default false
+                     */
+                    shadow?: boolean;
                 };
             };
         };
@@ -7210,6 +7411,205 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooMany"];
             503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    reportComparison: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["name"];
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Of the result. */
+                    fingerprint?: string;
+                    /** @description From the request to the result or the error. */
+                    milliseconds: number;
+                    /** @description Why the request failed; the first 500 bytes are kept. */
+                    error?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The comparison. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["Full"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getComparisons: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["name"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comparisons. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparisons"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getPipelineRoute: {
+        parameters: {
+            query: {
+                /** @description Who the result is for. */
+                owner: string;
+            };
+            header?: never;
+            path: {
+                name: components["parameters"]["name"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The route. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PipelineRoute"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRouting: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["name"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The routing. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Routing"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    setRouting: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Make the change only if the resource still has this ETag, or one of these. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                name: components["parameters"]["name"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Whether the old orchestrator starts a shadow of each of its requests. */
+                    shadow?: boolean;
+                    /** @description The output of a result that has its fingerprint. */
+                    fingerprintOutput?: string;
+                    /** @description Of the owners whose requests this program serves. */
+                    percent?: number;
+                    /** @description A higher share of failed requests returns the share to 0. */
+                    maxErrorPercent?: number;
+                    /** @description Fewer requests return nothing. */
+                    minRequests?: number;
+                    /** @description Only requests of this time count. */
+                    windowMinutes?: number;
+                    /** @description A request that takes longer has failed. */
+                    overdueSeconds?: number;
+                    reason?: components["schemas"]["Reason"];
+                };
+            };
+        };
+        responses: {
+            /** @description The routing. */
+            200: {
+                headers: {
+                    "X-Trace-Id": components["headers"]["TraceId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Routing"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["Changed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["Full"];
             default: components["responses"]["Problem"];
         };
     };

@@ -12,6 +12,7 @@ export const eventNames: Record<Event, string> = {
   source_failing: "a source cannot be read",
   message_unprocessable: "a message cannot be processed",
   containers_lost: "containers end before they receive",
+  share_returned: "the share of a pipeline returns to 0",
 };
 
 export function targetText(t: Schema<"NotificationTarget">): { kind: string; where: string } {

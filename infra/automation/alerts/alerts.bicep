@@ -134,6 +134,45 @@ var rules = [
     ]
   }
   {
+    key: 'returned-shares'
+    description: 'The share of a pipeline returned to the old orchestrator because too many requests failed. Find the cause, then set the share. See docs/operate.md.'
+    severity: 1
+    window: 'PT15M'
+    query: '${lines}| where Event == "share-returned"\n| extend Value = 1'
+    aggregation: 'Total'
+    operator: 'GreaterThan'
+    threshold: 0
+    dimensions: [
+      'RunbookName'
+    ]
+  }
+  {
+    key: 'differing-shadows'
+    description: 'Shadows of a pipeline differ from the old orchestrator, or fail where it does not. Compare them before you move owners over. See docs/operate.md.'
+    severity: 3
+    window: 'PT15M'
+    query: '${lines}| where Event == "shadow-differs"\n| extend Value = 1'
+    aggregation: 'Total'
+    operator: 'GreaterThan'
+    threshold: 0
+    dimensions: [
+      'RunbookName'
+    ]
+  }
+  {
+    key: 'unused-shares'
+    description: 'A pipeline has a share of the owners and gets no requests: its caller does not ask for the route. See docs/operate.md.'
+    severity: 2
+    window: 'PT15M'
+    query: '${lines}| where Event == "share-unused"\n| extend Value = 1'
+    aggregation: 'Total'
+    operator: 'GreaterThan'
+    threshold: 0
+    dimensions: [
+      'RunbookName'
+    ]
+  }
+  {
     key: 'stopped-phases'
     description: 'Too many members of a phase failed, and stop_when paused the batch. Find the cause, then resume or cancel the batch. See docs/operate.md.'
     severity: 1
