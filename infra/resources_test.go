@@ -42,7 +42,7 @@ var variants = map[string][]map[string]any{
 		nil,
 		{"workerImage": ""},
 		{"credentialKind": "secret", "otlpEndpoint": "https://collector.example.com", "otlpHeadersSecretName": "otlp-headers", "vaultAccess": "vault", "scaleRoleId": templates.ID, "functionsStorageName": "functions"},
-		{"certificatePassphraseName": "password", "alertFrom": "a@example.com", "alertTo": "b@example.com", "mailFrom": "c@example.com", "mailDomains": "example.com", "webhookVaultSettings": map[string]any{"TEAMS_URL": "teams-url"}, "cpu": "2", "maxReplicas": int64(3)},
+		{"certificatePassphraseName": "password", "alertFrom": "a@example.com", "alertTo": "b@example.com", "mailFrom": "c@example.com", "mailDomains": "example.com", "passwordKeySecretName": "passwords", "webhookVaultSettings": map[string]any{"TEAMS_URL": "teams-url"}, "cpu": "2", "maxReplicas": int64(3)},
 	},
 	templates.Scaler: {nil, {"subnetName": "snet-containers", "subnetRoleId": ownRole, "alertsEnabled": false}},
 	templates.ContextBundle: {

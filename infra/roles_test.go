@@ -97,8 +97,8 @@ func TestEachIdentityHasTheRolesThatItNeeds(t *testing.T) {
 		},
 		"secrets of a worker": {
 			templates.Worker,
-			map[string]any{"otlpHeadersSecretName": "headers", "certificatePassphraseName": "password", "webhookVaultSettings": map[string]any{"TEAMS_URL": "teams-url"}},
-			[]string{"worker-01: Key Vault Secrets User: vaults/secrets headers", "worker-01: Key Vault Secrets User: vaults/secrets password", "worker-01: Key Vault Secrets User: vaults/secrets teams-url"},
+			map[string]any{"otlpHeadersSecretName": "headers", "certificatePassphraseName": "password", "passwordKeySecretName": "passwords", "webhookVaultSettings": map[string]any{"TEAMS_URL": "teams-url"}},
+			[]string{"worker-01: Key Vault Secrets User: vaults/secrets headers", "worker-01: Key Vault Secrets User: vaults/secrets password", "worker-01: Key Vault Secrets User: vaults/secrets passwords", "worker-01: Key Vault Secrets User: vaults/secrets teams-url"},
 			nil,
 		},
 		"the whole vault": {

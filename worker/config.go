@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"net/mail"
 	"regexp"
 	"slices"
@@ -28,6 +29,7 @@ const (
 	envAlertFrom     = "ALERT_FROM"           // object id or sign-in name of the mailbox that Send-AdminAlert sends from
 	envMailFrom      = "MAIL_FROM"            // object id or sign-in name of the mailbox that Send-MemberMail sends from
 	envMailDomains   = "MAIL_DOMAINS"         // domains whose people get mails of Send-MemberMail and Send-AdminAlert, and passes and passwords to hand over, with commas; empty: only `ALERT_TO` gets mails
+	envPasswordKey   = "PASSWORD_KEY"         // key from which Reset-EntraUserPassword derives the password of a job, so that all deliveries of the job set the same: 32 to 64 random bytes in base64, the same at all replicas; empty: passwords are random
 	envWebhooks      = "WEBHOOK_SETTINGS"     // names of the settings that Send-WebhookMessage may use, with commas; each named setting contains the URL of a webhook or of a Teams workflow, or the key of a webhook: 24 to 64 bytes in base64
 	envAlertTo       = "ALERT_TO"             // default recipients of Send-AdminAlert, with commas; a runbook names others within `MAIL_DOMAINS` only
 )
@@ -35,7 +37,7 @@ const (
 // ownVariables are never given to custom functions.
 var ownVariables = append([]string{
 	envTenantID, envAppID, envAppSecret, envAuthorityHost, envGraphURL, envExchangeURL, envLag, envNoOp,
-	envAlertFrom, envAlertTo, envMailFrom, envMailDomains, envWebhooks, envRequests, envCmdlets,
+	envAlertFrom, envAlertTo, envMailFrom, envMailDomains, envPasswordKey, envWebhooks, envRequests, envCmdlets,
 	envWrites, envInvitations, envCommands, envShare, envThrottleRetries, envTransientRetries, envGraphBackoff, envExchangeBackoff, envMaxBackoff,
 	envVaultURL, envCertName, envCertPassword, envSecretName, envRefresh, envTrial,
 }, program.Variables...)
@@ -73,6 +75,8 @@ type config struct {
 	// and passwords to hand over are mailed to people in MailDomains, too, by AlertFrom.
 	MailFrom    string
 	MailDomains []string
+	// PasswordKey derives passwords that are handed over; nil: they are random.
+	PasswordKey []byte
 	// Webhooks are the settings with addresses and keys of Send-WebhookMessage.
 	Webhooks []string
 	// Requests and Cmdlets list the requests that runbooks may have the generic functions make.
@@ -100,6 +104,7 @@ func loadConfig(getenv func(string) string) (config, error) {
 		AlertTo:       r.addresses(envAlertTo),
 		MailFrom:      r.Text(envMailFrom),
 		MailDomains:   r.domains(envMailDomains),
+		PasswordKey:   r.passwordKey(),
 		Webhooks:      r.webhooks(envWebhooks, getenv),
 
 		Requests: r.requests(),
@@ -183,6 +188,23 @@ func (r reader) domains(name string) (list []string) {
 		}
 	}
 	return list
+}
+
+// Sizes of the key of passwords, in bytes.
+const minPasswordKey, maxPasswordKey = 32, 64
+
+// passwordKey reads the key of passwords. No error has its value.
+func (r reader) passwordKey() []byte {
+	text := r.Text(envPasswordKey)
+	if text == "" {
+		return nil
+	}
+	key, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(key) < minPasswordKey || len(key) > maxPasswordKey {
+		r.Wrong(envPasswordKey, "the key is not %d to %d bytes in base64; make one with: openssl rand -base64 32", minPasswordKey, maxPasswordKey)
+		return nil
+	}
+	return key
 }
 
 // settingName is the form of the name of a setting.

@@ -66,6 +66,7 @@ func TestConfigReadsEverything(t *testing.T) {
 		envWrites: "1000", envInvitations: "60", envCommands: "8", envShare: "50", envThrottleRetries: "7", envTransientRetries: "0",
 		envGraphBackoff: "4", envExchangeBackoff: "5", envMaxBackoff: "10",
 		envRequests: "GET /v1.0/groups/{id}, DELETE /beta/groups/{id},", envCmdlets: "none",
+		envPasswordKey: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 	})))(t)
 	names := servicebus.ReadNames(env.New(func(name string) string {
 		return map[string]string{"WORKER_JOBS_TOPIC": "jobs", "WORKER_SUBSCRIPTION_PREFIX": "w-"}[name]
@@ -83,10 +84,11 @@ func TestConfigReadsEverything(t *testing.T) {
 			Writes: throttle.Rate{Calls: 500, Per: 150 * time.Second}, Invitations: throttle.Rate{Calls: 30, Per: 5 * time.Second}, Commands: 4,
 			Retries: 7, GraphBackoff: 4 * time.Second, ExchangeBackoff: 5 * time.Second, MaxBackoff: 10 * time.Second,
 		},
-		NoOp:      true,
-		Requests:  graph.Requests{Setting: envRequests, Allowed: []string{"GET /v1.0/groups/{id}", "DELETE /beta/groups/{id}"}},
-		Cmdlets:   exchange.Cmdlets{Setting: envCmdlets, None: true},
-		AlertFrom: "alerts@contoso.example", AlertTo: []string{"ada@contoso.example", "bob@contoso.example"},
+		NoOp:        true,
+		PasswordKey: []byte("0123456789abcdef0123456789abcdef"),
+		Requests:    graph.Requests{Setting: envRequests, Allowed: []string{"GET /v1.0/groups/{id}", "DELETE /beta/groups/{id}"}},
+		Cmdlets:     exchange.Cmdlets{Setting: envCmdlets, None: true},
+		AlertFrom:   "alerts@contoso.example", AlertTo: []string{"ada@contoso.example", "bob@contoso.example"},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("got  %+v\nwant %+v", got, want)
@@ -163,6 +165,7 @@ func TestConfigSaysWhatIsWrong(t *testing.T) {
 		{"authority without TLS", map[string]string{envAuthorityHost: "http://127.0.0.1:7072"}, "must be https"},
 		{"a linger time of minutes", map[string]string{program.EnvLinger: "60000"}, `RESULT_LINGER_MILLISECONDS: "60000" is not a whole number from 0 to 1000`},
 		{"no number", map[string]string{program.EnvParallelism: "many"}, `MAX_PARALLELISM: "many" is not a whole number from 1 to 1000`},
+		{"a key that is too short", map[string]string{envPasswordKey: "aHVudGVyMg=="}, "PASSWORD_KEY: the key is not 32 to 64 bytes in base64"},
 		{"no request", map[string]string{envRequests: "GET /v1.0/users, /v1.0/groups"}, `GRAPH_REQUESTS: "/v1.0/groups" does not begin with GET`},
 		{"no cmdlet", map[string]string{envCmdlets: "Set-CASMailbox,*"}, `EXCHANGE_CMDLETS: "*" is not the name of a cmdlet`},
 		{"no address", map[string]string{envAlertTo: "ada@contoso.example; bob@contoso.example"}, "ALERT_TO"},

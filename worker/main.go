@@ -48,7 +48,7 @@ func command(getenv func(string) string) program.Command {
 			if err := settings.Err(); err != nil {
 				return nil, err
 			}
-			return standard.Functions(notify.Config{Graph: &graph.Client{}}, &exchange.Client{}, noOp, extra...)
+			return standard.Functions(notify.Config{Graph: &graph.Client{}}, nil, &exchange.Client{}, noOp, extra...)
 		},
 		More: []*cobra.Command{verifyCommand(getenv)},
 	}
@@ -120,7 +120,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		return fmt.Errorf("custom functions, %s:\n%w", program.EnvCustomDir, err)
 	}
 	defer program.CloseFunctions(extra)
-	functions, err := standard.Functions(people, x, c.NoOp, extra.Functions()...)
+	functions, err := standard.Functions(people, c.PasswordKey, x, c.NoOp, extra.Functions()...)
 	if err != nil {
 		return err
 	}

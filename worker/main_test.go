@@ -426,7 +426,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 func TestWorkerOffersTheStandardFunctions(t *testing.T) {
 	t.Parallel()
-	offers := testenv.Must(standard.Functions(notify.Config{Graph: &graph.Client{}}, &exchange.Client{}, false))(t)
+	offers := testenv.Must(standard.Functions(notify.Config{Graph: &graph.Client{}}, nil, &exchange.Client{}, false))(t)
 	var got, want []string
 	for _, f := range offers.Functions() {
 		got = append(got, f.Name)

@@ -79,7 +79,7 @@ func verifyPermissions(ctx context.Context, getenv func(string) string, names []
 	if err != nil {
 		return nil, fmt.Errorf("custom functions, %s:\n%w", program.EnvCustomDir, err)
 	}
-	all, err := standard.Functions(notify.Config{Graph: g}, x, c.NoOp, extra.Functions()...)
+	all, err := standard.Functions(notify.Config{Graph: g}, c.PasswordKey, x, c.NoOp, extra.Functions()...)
 	if err != nil {
 		return nil, err
 	}

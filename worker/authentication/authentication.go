@@ -12,12 +12,22 @@ import (
 	"github.com/matoolkit/matoolkit/worker/graph"
 )
 
+// Config configures the functions.
+type Config struct {
+	Graph *graph.Client
+	// PasswordKey derives the password of a job, so that all its deliveries set the same. Nil: each has a random one.
+	PasswordKey []byte
+}
+
 // service is the users of Graph.
-type service struct{ graph *graph.Client }
+type service struct {
+	graph       *graph.Client
+	passwordKey []byte
+}
 
 // Functions are the catalogue's functions that this package carries out.
-func Functions(g *graph.Client) []catalog.Function {
-	s := service{g}
+func Functions(c Config) []catalog.Function {
+	s := service{c.Graph, c.PasswordKey}
 	return []catalog.Function{
 		catalog.NewEntraUserTemporaryAccessPass.With(s.newPass),
 		catalog.ResetEntraUserPassword.With(s.resetPassword),

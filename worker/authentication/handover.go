@@ -85,7 +85,7 @@ func (s service) newPass(ctx context.Context, p catalog.Params) (any, error) {
 }
 
 // resetPassword mails a password before it is set: a job that ends between the two has handed over a password that the next
-// delivery's mail replaces, and no password is set that was not handed over.
+// delivery's mail replaces, or has again, and no password is set that was not handed over.
 func (s service) resetPassword(ctx context.Context, p catalog.Params) (any, error) {
 	id, path := p.String("UserId"), "/v1.0/users/"+p.String("UserId")
 	user, err := s.recipient(ctx, p)
@@ -105,9 +105,9 @@ func (s service) resetPassword(ctx context.Context, p catalog.Params) (any, erro
 			return true, nil
 		}
 	}
-	secret := password.Strong()
+	secret := s.password(ctx, id)
 	text := fmt.Sprintf("The new password of the user %s: %s\n\nCreated: %s\nThe user changes it at the next sign-in.\n\n"+
-		"Hand it over to this user only, and delete this mail. The password is valid once the step has succeeded; of several mails one is valid: try the one with the latest time of creation first.",
+		"Hand it over to this user only, and delete this mail. The password is valid once the step has succeeded; of several mails with different passwords one is valid: try the one with the latest time of creation first.",
 		id, secret, time.Now().UTC().Format(time.RFC3339))
 	if err := s.graph.MailSecret(ctx, "Password to hand over", text, p.String("To")); err != nil {
 		return nil, withoutSecret(err, secret)
@@ -127,4 +127,14 @@ func (s service) resetPassword(ctx context.Context, p catalog.Params) (any, erro
 		return nil, withoutSecret(err, secret)
 	}
 	return true, nil
+}
+
+// password is the one that a job sets. With a key it is the same on each delivery of the job: one that was mailed is not void
+// because another delivery, at the same moment, has set its own. A retry of the step is another job.
+func (s service) password(ctx context.Context, user string) string {
+	job := catalog.JobOf(ctx)
+	if s.passwordKey == nil || job.ID == "" {
+		return password.Strong()
+	}
+	return password.Derived(s.passwordKey, job.ID, strings.ToLower(user))
 }

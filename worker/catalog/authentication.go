@@ -25,7 +25,7 @@ var NewEntraUserTemporaryAccessPass = Function{
 		{FailureParameters, "To is not an address or is one of the user, or the lifetime or time is not valid.", "Correct the parameter; To is the person who hands it over."},
 	},
 	Permissions: []string{"UserAuthMethod-TAP.ReadWrite.All", "User.Read.All", "Mail.Send"},
-	Repeated:    "A new pass is created and mailed: the value of the last one cannot be read. The last mail has the valid pass.",
+	Repeated:    "A new pass is created and mailed: the value of the last one cannot be read, and Graph chooses it. The last mail has the valid pass.",
 }
 
 // ResetEntraUserPassword gives a user a password that nobody has seen.
@@ -33,7 +33,7 @@ var ResetEntraUserPassword = Function{
 	Name: "Reset-EntraUserPassword",
 	Description: "Gives a user a strong random password, which the user changes at the next sign-in, and mails it to the person who hands it over, from the mailbox in the worker's setting ALERT_FROM. " +
 		"The password is in the mail only: not in results, logs or the store, and the mailbox keeps no copy. The mail is sent before the password is set, so that each password that is set was handed over; " +
-		"of several mails one is valid, once the step has succeeded: try the one with the latest time of creation first. Each has its own x-matoolkit-effect header. Fails for users who are synchronised from on-premises, and for external guests.",
+		"With the worker's setting PASSWORD_KEY all deliveries of a job have the same password, and each mail of a step that has succeeded without a retry is valid. Otherwise, and after a retry, of several mails one is valid: try the one with the latest time of creation first. Each has its own x-matoolkit-effect header. Fails for users who are synchronised from on-premises, and for external guests.",
 	Params: []Param{userID, handOverTo},
 	Errors: []Error{
 		unknownUser,
@@ -42,7 +42,7 @@ var ResetEntraUserPassword = Function{
 		{FailureParameters, "To is not an address, or is one of the user.", "Give the address of the person who hands it over."},
 	},
 	Permissions: []string{"User-PasswordProfile.ReadWrite.All", "User.Read.All", "directory role User Administrator", "Mail.Send"},
-	Repeated:    "If the password was changed after the job was sent, an earlier delivery mailed and set it, or the user has changed it since: the function succeeds and leaves it. Otherwise another one is mailed and set. If the password changes between the mail and that, the function succeeds and leaves it.",
+	Repeated:    "If the password was changed after the job was sent, an earlier delivery mailed and set it, or the user has changed it since: the function succeeds and leaves it. Otherwise the same password is mailed and set with PASSWORD_KEY, and another one without. If the password changes between the mail and that, the function succeeds and leaves it.",
 }
 
 // RemoveEntraUserAuthenticationMethods clears the methods of a user.

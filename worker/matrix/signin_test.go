@@ -1,11 +1,15 @@
 package matrix_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -185,6 +189,51 @@ func TestAPasswordThatWasSetMeanwhileStays(t *testing.T) {
 	}
 	if len(effects) != 4 {
 		t.Errorf("four secrets have the effects %v", effects)
+	}
+}
+
+// With a key, workers that have the job at the same moment hand over and set one password: no mail is void.
+func TestDeliveriesAtOnceSetOnePassword(t *testing.T) {
+	t.Parallel()
+	w := start(t, row{}, nil)
+	w.passwordKey = []byte("0123456789abcdef0123456789abcdef")
+	params := map[string]any{"UserId": adaID, "To": "helpdesk@contoso.example"}
+	w.allow("Reset-EntraUserPassword", nil)
+	set := map[string]bool{}
+	w.interrupt(func(_ int, r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		if r.Method == http.MethodPatch {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			var change struct{ PasswordProfile struct{ Password string } }
+			if err := json.Unmarshal(body, &change); err != nil {
+				t.Error(err)
+			}
+			w.mu.Lock()
+			set[change.PasswordProfile.Password] = true
+			w.mu.Unlock()
+		}
+		return send()
+	})
+	workers := []*catalog.Catalog{w.worker(), w.worker(), w.worker()}
+	var group sync.WaitGroup
+	for i, worker := range workers {
+		group.Go(func() {
+			if answer, err := w.callOn(t.Context(), worker, "Reset-EntraUserPassword", params, i > 0); err != nil || answer != "true" {
+				t.Errorf("worker %d: got %s, %v", i, answer, err)
+			}
+		})
+	}
+	group.Wait()
+	mails := w.tenant.State().Mails
+	if len(set) != 1 || len(mails) == 0 {
+		t.Fatalf("%d passwords were set, and %d mails sent", len(set), len(mails))
+	}
+	for _, mail := range mails {
+		for secret := range set {
+			if !strings.Contains(mail.Body, secret) {
+				t.Errorf("a mail has another password than the one that is set: %q", mail.Body)
+			}
+		}
 	}
 }
 

@@ -107,8 +107,10 @@ type world struct {
 	began   time.Time
 	alert   graph.Alert
 	domains []string // of people who may be mailed
-	roles   []string // of the application: those that the function says it needs
-	signin  *signin.Credential
+
+	passwordKey []byte   // of the workers; nil: passwords are random
+	roles       []string // of the application: those that the function says it needs
+	signin      *signin.Credential
 
 	mu      sync.Mutex
 	n       int
@@ -207,7 +209,7 @@ func (w *world) worker() *catalog.Catalog {
 	x := testenv.Must(exchange.New(session.Config{
 		URL: w.tenant.URL(), Scope: exchangeScope, TenantID: entra.DefaultTenantID, Credential: w.signin, HTTP: web, Policy: pace,
 	}, exchange.Cmdlets{Setting: "EXCHANGE_CMDLETS"}))(w.t)
-	return testenv.Must(catalog.New(slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(g), teams.Functions(g), groups.Functions(g), access.Functions(g),
+	return testenv.Must(catalog.New(slices.Concat(g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(authentication.Config{Graph: g, PasswordKey: w.passwordKey}), teams.Functions(g), groups.Functions(g), access.Functions(g),
 		notify.Functions(notify.Config{Graph: g, From: bobID, Poster: webhook.New(webhook.Config{})}))...))(w.t)
 }
 

@@ -1,8 +1,12 @@
-// Package password makes first passwords of users, which no person gets to know.
+// Package password makes first passwords of users, which no person gets to know before they are handed over.
 package password
 
 import (
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
 	"math/big"
 )
 
@@ -12,15 +16,36 @@ var classes = []string{
 	"ABCDEFGHJKLMNPQRSTUVWXYZ", "abcdefghijkmnopqrstuvwxyz", "23456789", "!#$%&*+-=?@^_~",
 }
 
-// Strong makes a password of 32 characters, some of each class.
-func Strong() string {
-	password := make([]byte, 32)
+// length is that of all passwords, in characters.
+const length = 32
+
+// Strong makes a random password of 32 characters, some of each class.
+func Strong() string { return choose(random) }
+
+// Derived makes a password like Strong, which is always the same for a key, a job and a user. The key has at least 32
+// random bytes: who does not have it learns nothing of one password from others.
+func Derived(key []byte, job, user string) string {
+	const draw = 8 // bytes for each choice, which makes all characters as good as equally likely
+	stream, err := hkdf.Key(sha256.New, key, nil, fmt.Sprintf("matoolkit password 1 %q %q", job, user), draw*2*length)
+	if err != nil {
+		panic(err) // only for more than 255 hashes
+	}
+	return choose(func(n int) int {
+		drawn := binary.BigEndian.Uint64(stream)
+		stream = stream[draw:]
+		return int(drawn % uint64(n)) //nolint:gosec // both are small
+	})
+}
+
+// choose makes a password of choices from 0 to n-1, of which it takes fewer than twice its length.
+func choose(choice func(n int) int) string {
+	password := make([]byte, length)
 	for i := range password {
 		class := classes[i%len(classes)]
-		password[i] = class[random(len(class))]
+		password[i] = class[choice(len(class))]
 	}
 	for i := len(password) - 1; i > 0; i-- {
-		j := random(i + 1)
+		j := choice(i + 1)
 		password[i], password[j] = password[j], password[i]
 	}
 	return string(password)

@@ -16,12 +16,12 @@ import (
 	"github.com/matoolkit/matoolkit/worker/teams"
 )
 
-// Functions is the catalogue of a worker: all standard functions over its clients, and its own extra ones. noOp adds
-// No-Op, which does nothing.
-func Functions(people notify.Config, x *exchange.Client, noOp bool, extra ...catalog.Function) (*catalog.Catalog, error) {
+// Functions is the catalogue of a worker: all standard functions over its clients, and its own extra ones. passwordKey is that of
+// authentication.Config, noOp adds No-Op, which does nothing.
+func Functions(people notify.Config, passwordKey []byte, x *exchange.Client, noOp bool, extra ...catalog.Function) (*catalog.Catalog, error) {
 	g := people.Graph
 	functions := slices.Concat(
-		g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(g), teams.Functions(g), groups.Functions(g), access.Functions(g), notify.Functions(people), extra,
+		g.Functions(), x.Functions(), sharepoint.Functions(g), migration.Functions(g), authentication.Functions(authentication.Config{Graph: g, PasswordKey: passwordKey}), teams.Functions(g), groups.Functions(g), access.Functions(g), notify.Functions(people), extra,
 	)
 	if noOp {
 		functions = append(functions, catalog.NoOp)

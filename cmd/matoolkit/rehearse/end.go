@@ -92,7 +92,7 @@ func (e *end) connect(url, tenantID string, domains []string, extra []catalog.Fu
 	if err != nil {
 		return err
 	}
-	e.functions, err = standard.Functions(notify.Config{Graph: g, From: e.sender()}, x, true, extra...)
+	e.functions, err = standard.Functions(notify.Config{Graph: g, From: e.sender()}, nil, x, true, extra...)
 	return err
 }
 

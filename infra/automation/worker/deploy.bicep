@@ -171,6 +171,9 @@ param mailDomains string = ''
 @description('URLs and keys of webhooks: name of the setting to name of the Key Vault secret, which must exist. Send-WebhookMessage can use only these settings.')
 param webhookVaultSettings object = {}
 
+@description('Name of the Key Vault secret with the key from which Reset-EntraUserPassword derives passwords: 32 to 64 random bytes in base64. It must exist. Empty: passwords are random.')
+param passwordKeySecretName string = ''
+
 @description('Minimum level of logs.')
 @allowed([
   'debug'
@@ -281,6 +284,14 @@ var vaultUri = 'https://${base}-kv${environment().suffixes.keyvaultDns}'
 
 // A client secret has no password.
 var passwordName = credentialKind == 'certificate' ? certificatePassphraseName : ''
+var vaultSettings = union(
+  webhookVaultSettings,
+  empty(passwordKeySecretName)
+    ? {}
+    : {
+        PASSWORD_KEY: passwordKeySecretName
+      }
+)
 var secretNames = filter(
   union(
     [
@@ -290,7 +301,7 @@ var secretNames = filter(
       passwordName
       otlpHeadersSecretName
     ],
-    map(items(webhookVaultSettings), setting => setting.value)
+    map(items(vaultSettings), setting => setting.value)
   ),
   secret => !empty(secret)
 )
@@ -413,7 +424,7 @@ module app 'app.bicep' = if (!empty(workerImage)) {
     terminationGracePeriodSeconds: shutdownGraceSeconds + 20
     otlpHeadersSecretUri: empty(otlpHeadersSecretName) ? '' : '${vaultUri}/secrets/${otlpHeadersSecretName}'
     vaultSettings: map(
-      items(webhookVaultSettings),
+      items(vaultSettings),
       setting => {
         name: setting.key
         uri: '${vaultUri}/secrets/${setting.value}'
