@@ -257,6 +257,21 @@ func TestOverdueRequestsHaveFailed(t *testing.T) {
 	}
 }
 
+// TestShadowsDoNotHideRequests: with a small share most batches are shadows of the other owners.
+func TestShadowsDoNotHideRequests(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.moving(api.RoutingRequest{Shadow: new(true), Percent: new(1), MinRequests: new(2)})
+	s.asks("a", "bad", false)
+	s.asks("b", "bad", false)
+	for i := range 250 {
+		must(s.app.StartPipeline(s.ctx, ada, "bundle", api.PipelineRequest{Owner: fmt.Sprintf("owner-%d", i), Items: repositories(1, "a"), Shadow: true}))(t)
+	}
+	if v := must(s.app.Routing(s.ctx, "bundle"))(t); *v.Recent != (api.ShareRequests{Requests: 2, Failed: 2}) {
+		t.Errorf("%+v", v.Recent)
+	}
+}
+
 // TestTheShareReturnsOnceAtTheSameTime: of many requests for the route, of two processes, one returns it.
 func TestTheShareReturnsOnceAtTheSameTime(t *testing.T) {
 	t.Parallel()

@@ -19,8 +19,12 @@ import (
 // The share of a pipeline returns to 0 where too many requests fail. Nothing counts them: the rate follows
 // from the list of batches, so that no redelivery counts a request twice and no crash loses one.
 
-// maxShareRequests is how many requests, the newest, are looked at.
-const maxShareRequests = 200
+// maxShareRequests is how many requests, the newest, are looked at; maxShareBatches is how many batches are
+// read to find them, of which most can be shadows.
+const (
+	maxShareRequests = 200
+	maxShareBatches  = 2000
+)
 
 // shareCheckInterval is how often a process reads the requests of a pipeline to answer routes.
 const shareCheckInterval = 10 * time.Second
@@ -59,34 +63,46 @@ func (r *recentRequests) exceeds(rule store.ShareReturnRule) bool {
 
 // recentRequests reads the requests since the share left 0, within the window. Shadows do not count, and
 // neither do requests that an administrator cancelled.
-func (p *Pipelines) recentRequests(ctx context.Context, name string, r store.PipelineRouting) (recentRequests, error) {
-	page, err := p.store.Batches(ctx, store.BatchFilter{Runbook: name}, store.Paging{Limit: maxShareRequests})
-	if err != nil {
-		return recentRequests{}, err
-	}
+func (p *Pipelines) recentRequests(ctx context.Context, name string, r store.PipelineRouting) (found recentRequests, err error) {
 	now := p.now()
 	since := now.Add(-time.Duration(r.Rule.WindowMinutes) * time.Minute)
 	if r.Since != nil && r.Since.After(since) {
 		since = *r.Since
 	}
 	overdue := now.Add(-time.Duration(r.Rule.OverdueSeconds) * time.Second)
-	var found recentRequests
-	for _, item := range page.Items {
-		b := item.Doc.Outline()
-		if b.Requested == nil || b.IsShadow() || b.Cancelled != nil || b.DetectedAt.Before(since) {
-			continue
+	paging := store.Paging{Limit: maxShareRequests}
+	for read := 0; read < maxShareBatches; {
+		page, err := p.store.Batches(ctx, store.BatchFilter{Runbook: name}, paging)
+		if err != nil {
+			return recentRequests{}, err
 		}
-		switch {
-		case b.HasEnded() && succeeded(b):
-			found.Requests++
-		case b.HasEnded(), b.DetectedAt.Before(overdue):
-			found.Requests++
-			found.Failed++
-		default:
-			found.open++
+		for _, item := range page.Items {
+			b := item.Doc.Outline()
+			if b.DetectedAt.Before(since) || found.Requests+found.open == maxShareRequests {
+				return found, nil
+			}
+			found.add(b, overdue)
 		}
+		if paging.Continuation = page.Continuation; paging.Continuation == "" {
+			break
+		}
+		read += len(page.Items)
 	}
 	return found, nil
+}
+
+// add counts a batch, unless it is a shadow or was cancelled.
+func (r *recentRequests) add(b *model.Batch, overdue time.Time) {
+	switch {
+	case b.Requested == nil || b.IsShadow() || b.Cancelled != nil:
+	case b.HasEnded() && succeeded(b):
+		r.Requests++
+	case b.HasEnded(), b.DetectedAt.Before(overdue):
+		r.Requests++
+		r.Failed++
+	default:
+		r.open++
+	}
 }
 
 // returnShare sets the share of a pipeline to 0 if too many requests failed, and returns the routing. Of
