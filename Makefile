@@ -28,7 +28,7 @@ GORELEASER := go run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI_VERSION = 2.15.0
 GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
 
-.PHONY: help build console console-client console-packages console-vendor console-screenshots stage clean demo demo-tenant-to-tenant demo-scaler demo-pipeline demo-programs up func bench bench-long bench-record bench-river test test-short test-protocols test-postgres test-rabbitmq test-browser test-console lint-api soak soak-storm soak-move soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
+.PHONY: help build console console-client console-packages console-vendor console-screenshots stage clean demo demo-tenant-to-tenant demo-scaler demo-pipeline demo-programs up func bench bench-long bench-record bench-river bench-bundle test test-short test-protocols test-postgres test-rabbitmq test-browser test-console lint-api soak soak-storm soak-move soak-simulation soak-sources soak-explore fuzz lint portable vuln clients example-workers package image notices release
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {if (sep) printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,8 +70,7 @@ demo-scaler: demo-programs ## run the container scaler on this machine and check
 	@bin/matoolkit local demo-scaler
 
 # The training program is a command function: it is beside its manifest.
-demo-pipeline: demo-programs ## request bundles of repositories on this machine and check the results
-	$(BUILD) -o bin/context-worker ./examples/context-bundle/worker
+demo-pipeline: demo-programs bench-bundle ## request bundles of repositories on this machine and check the results
 	@mkdir -p bin/context-functions && chmod 755 bin/context-functions && cp examples/context-bundle/functions/*.yaml bin/context-functions/
 	$(BUILD) -o bin/context-functions/train ./examples/context-bundle/train
 	@bin/matoolkit local demo-pipeline
@@ -99,7 +98,7 @@ func: build ## stage dist/ for Azure Functions Core Tools ("func start")
 # Its results print this setting, which is 0 by default.
 LINGER := --linger 5
 
-bench: build bench-river ## measure throughput, latency and memory, and compare with the targets
+bench: build bench-river bench-bundle ## measure throughput, latency and memory, and compare with the targets
 	bin/matoolkit local bench $(LINGER)
 	$(TEST) ./handler -run '^$$' -bench '^BenchmarkMemoryOfUploadsAtOnce$$/^(900_columns|keys_of|many_rows)' -benchtime 1x
 
@@ -108,7 +107,7 @@ bench-long: build bench-river # measure batches of up to 300,000 members, and 1,
 	bin/matoolkit local bench $(LINGER) --only members --members 100,1000,10000,100000,300000 --steps 1
 	bin/matoolkit local bench $(LINGER) --only batches --batches 10 --batch-members 100000
 
-bench-record: build bench-river # record the runs of docs/reference/performance.md, with their order in the names
+bench-record: build bench-river bench-bundle # record the runs of docs/reference/performance.md, with their order in the names
 	bin/matoolkit local bench $(LINGER) --output json >local/bench/results/1-usual.json
 	bin/matoolkit local bench $(LINGER) --only members --members 100,1000,10000,100000,300000 --steps 1 --output json >local/bench/results/2-sizes.json
 	bin/matoolkit local bench $(LINGER) --only batches --batches 10 --batch-members 100000 --output json >local/bench/results/3-batches.json
@@ -117,6 +116,10 @@ bench-record: build bench-river # record the runs of docs/reference/performance.
 # River and its driver are a module of their own. Without a network the benchmark does without them.
 bench-river:
 	@$(PLAIN) go -C bench/peers/river build -trimpath -o ../../../bin/bench-river . || echo 'River cannot be built: its column stays empty'
+
+# The worker of the bundles of repositories.
+bench-bundle:
+	$(BUILD) -o bin/context-worker ./examples/context-bundle/worker
 
 ##@ Test
 test: ## run all tests, with the race detector where goroutines share memory

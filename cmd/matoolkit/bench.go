@@ -34,7 +34,8 @@ func benchCommand() *cobra.Command {
 		Short: "Measure the performance of the system on this machine",
 		Long: `Starts every part as a process of its own, with state on disk, and runs batches of no-op
 steps. Then it measures the scheduler with a large data source, the admin API under load,
-and a worker that creates users in a tenant that throttles it. At the end it compares the
+requests that start batches, bundles of repositories, and a worker that creates users in a
+tenant that throttles it. At the end it compares the
 results with the targets. docs/architecture.md has the results and the costs in Azure.
 
 Where PostgreSQL is installed, it also runs the same steps with the job queue River, in turn
@@ -54,6 +55,7 @@ with the local system, so that both meet the same load of other programs.`,
 			if c.River == "" {
 				c.River = filepath.Join(filepath.Dir(c.Matoolkit), executable("bench-river"))
 			}
+			c.Bundles.Worker = filepath.Join(filepath.Dir(c.Matoolkit), executable("context-worker"))
 			c.Out, c.Log, c.Token = cmd.OutOrStdout(), cmd.ErrOrStderr(), administrator
 			if c.Linger < 0 || c.Linger > 1000 {
 				return exit.Usage(fmt.Errorf("--linger: %d is not from 0 to 1000", c.Linger))
@@ -98,13 +100,20 @@ with the local system, so that both meet the same load of other programs.`,
 	cmd.Flags().IntVar(&c.Load.Writers, "writers", 20, "concurrent writers of the admin API")
 	cmd.Flags().IntVar(&c.Load.Members, "load-members", 10000, "members of the batch for the load")
 	cmd.Flags().DurationVar(&c.Load.For, "load-for", 30*time.Second, "duration of the load")
+	cmd.Flags().IntVar(&c.Requests.Rate, "requests", 50, "requests per second that start batches; 0 skips them")
+	cmd.Flags().IntVar(&c.Requests.Items, "request-items", 10, "items of each of those requests")
+	cmd.Flags().IntVar(&c.Requests.Callers, "requesters", 10, "callers who take turns with those requests")
+	cmd.Flags().DurationVar(&c.Requests.For, "requests-for", 20*time.Second, "duration of those requests")
+	cmd.Flags().IntVar(&c.Bundles.Owners, "bundle-owners", 5, "owners of ten repositories each, whose bundles are requested; 0 skips them")
+	cmd.Flags().DurationVar(&c.Bundles.Latency, "github-latency", 200*time.Millisecond, "latency of each answer of GitHub")
+	cmd.Flags().StringVar(&c.Bundles.Example, "bundle", filepath.Join("examples", "context-bundle"), "folder of the runbook of the bundles")
 	cmd.Flags().IntVar(&c.WorkerJobs, "worker-jobs", 1000, "jobs of the worker alone; 0 skips it")
 	cmd.Flags().IntVar(&c.Steps, "steps", 5, "steps per member")
 	return cmd
 }
 
 // benchParts are the parts of the measurement.
-var benchParts = []string{"members", "pair", "protocols", "costs", "scheduler", "load", "worker", "batches"}
+var benchParts = []string{"members", "pair", "protocols", "costs", "scheduler", "load", "requests", "bundles", "worker", "batches"}
 
 // keep leaves out the parts that are not named.
 func keep(c *bench.Config, only []string) error {
@@ -119,6 +128,7 @@ func keep(c *bench.Config, only []string) error {
 	for part, leave := range map[string]func(){
 		"members": func() { c.Members = nil }, "pair": func() { c.PairMembers = 0 }, "protocols": func() { c.ProtocolMembers = 0 },
 		"costs": func() { c.CostMembers = 0 }, "scheduler": func() { c.TickMembers = 0 }, "load": func() { c.Load.Readers = 0 },
+		"requests": func() { c.Requests.Rate = 0 }, "bundles": func() { c.Bundles.Owners = 0 },
 		"worker": func() { c.WorkerJobs = 0 }, "batches": func() { c.Batches = 0 },
 	} {
 		if !slices.Contains(only, part) {

@@ -19,10 +19,11 @@ import (
 type bed struct {
 	Config
 	dir       string
-	settings  []string // options of the host
-	alone     bool     // one job and one message at a time, so that nothing coincides
-	telling   bool     // the worker logs as much as it does by itself
-	people    bool     // many people call: this process signs them in
+	settings  []string                          // options of the parts
+	alone     bool                              // one job and one message at a time, so that nothing coincides
+	telling   bool                              // the worker logs as much as it does by itself
+	people    bool                              // many people call: this process signs them in
+	replicas  func(env map[string]string) error // starts other workers than that of the tenant
 	identity  *system.System
 	endpoints system.Endpoints
 	processes []*system.Process
@@ -96,7 +97,7 @@ func (b *bed) start(ctx context.Context) error {
 			"local", "up", "--parts", string(part), "--auto-approve",
 			"--data-dir", b.file("data"), "--app", b.App, "--endpoints", endpoints, "--stats", b.file(string(part) + ".stats"),
 			"--servicebus", addresses.ServiceBus, "--cosmos", addresses.Cosmos, "--entra", addresses.Entra,
-			"--tenant", addresses.Tenant, "--key-vault", addresses.KeyVault, "--blob", addresses.Blob, "--host", addresses.Host,
+			"--tenant", addresses.Tenant, "--key-vault", addresses.KeyVault, "--blob", addresses.Blob, "--host", addresses.Host, "--github", addresses.GitHub,
 			"--store-latency", b.StoreLatency.String(), "--host-cpu", b.HostCPU.String(),
 		}, b.settings...)
 		if calls > 0 {
@@ -112,6 +113,10 @@ func (b *bed) start(ctx context.Context) error {
 		addresses = b.endpoints.Addresses.Or(addresses)
 	}
 	env := b.endpoints.Worker
+	if b.replicas != nil {
+		env["LOG_LEVEL"] = "warn"
+		return b.replicas(env)
+	}
 	env["WORKER_NOOP"], env["MAX_PARALLELISM"] = "1", fmt.Sprint(parallelism)
 	env["RESULT_LINGER_MILLISECONDS"] = fmt.Sprint(b.Linger)
 	if !b.telling {

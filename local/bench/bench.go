@@ -6,6 +6,7 @@ package bench
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -26,6 +27,8 @@ type Config struct {
 	CostMembers            int           // of the batches that what Azure bills is counted with; 0: it is not
 	TickMembers            int           // in the data source of the ticks that are measured; 0: none is
 	Load                   Load          // on the admin API
+	Requests               Requests      // that start batches
+	Bundles                Bundles       // of repositories
 	WorkerJobs             int           // that a worker alone is measured with; 0: it is not
 	StoreLatency           time.Duration // of each request to Cosmos DB, beside its own
 	HostCPU                time.Duration // CPU time of each invocation in the Functions host, beside its own
@@ -93,6 +96,20 @@ func (c Config) run(ctx context.Context) (f figures, err error) {
 	if c.Load.Readers > 0 {
 		if err := MeasureLoad(ctx, c, c.Load); err != nil {
 			return f, err
+		}
+	}
+	if c.Requests.Rate > 0 {
+		if f.requested, err = requests(ctx, c); err != nil {
+			return f, err
+		}
+		f.rate = c.Requests.Rate
+	}
+	f.unbundled = "--bundle-owners is 0"
+	if c.Bundles.Owners > 0 {
+		if f.bundles, err = bundles(ctx, c); err != nil && !errors.Is(err, errNoBundle) {
+			return f, fmt.Errorf("bundles: %w", err)
+		} else if err != nil {
+			f.unbundled = err.Error()
 		}
 	}
 	if c.WorkerJobs > 0 {

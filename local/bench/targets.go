@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Target is a goal of the project beside its measurement.
@@ -25,6 +26,10 @@ type figures struct {
 	largest     *peak  // process of the run with batches side by side
 	sideBySide  string // the batches of that run
 	sideMembers int
+	requested   time.Duration // p95 of the answers to requests that start batches; 0: not measured
+	rate        int           // of those requests in a second
+	bundles     *bundleTimes
+	unbundled   string // why there are none
 }
 
 // peak is the memory of a process in bytes.
@@ -52,6 +57,11 @@ const (
 	processMB      = 512
 	manyMembers    = 1_000_000
 	memberPolls    = 30
+	requestMS      = 100
+	requestRate    = 50   // per second
+	firstSeconds   = 5    // until the bundle of ten repositories is complete
+	cachedSeconds  = 0.5  // the same request again
+	staleSeconds   = 8    // two of them have changed
 	membersUSD     = 3.05 // two thirds of the first version's, which took 1,343 RU, 361 bus operations and 75.5 executions
 )
 
@@ -128,6 +138,18 @@ func (f figures) targets() []Target {
 		atMost(fmt.Sprintf("MB of the largest process (%s), %s", f.largest.process, f.sideBySide), processMB, float64(f.largest.bytes)/(1<<20), 0)
 	} else {
 		missing("MB of the largest process, 1,000,000 members in ten batches", fmt.Sprintf("at most %d", processMB), "make bench-long measures it")
+	}
+	if name := fmt.Sprintf("ms p95 of POST /pipelines/{name}/batches at %d requests/s", f.rate); f.rate >= requestRate {
+		atMost(name, requestMS, f.requested.Seconds()*1000, 0)
+	} else {
+		missing(fmt.Sprintf("ms p95 of POST /pipelines/{name}/batches at %d requests/s", requestRate), fmt.Sprintf("at most %d", requestMS), fmt.Sprintf("--requests is less than %d", requestRate))
+	}
+	if b := f.bundles; b != nil {
+		atMost("seconds until the first bundle of ten repositories", firstSeconds, b.first.Seconds(), 2)
+		atMost("seconds until a cached bundle", cachedSeconds, b.cached.Seconds(), 2)
+		atMost("seconds until a bundle with two stale repositories", staleSeconds, b.stale.Seconds(), 2)
+	} else {
+		missing("seconds until a bundle of ten repositories", fmt.Sprintf("at most %d", firstSeconds), f.unbundled)
 	}
 	return all
 }

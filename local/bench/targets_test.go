@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestTargetsCompareWhatWasMeasured checks both sides of each kind of limit.
@@ -19,6 +20,7 @@ func TestTargetsCompareWhatWasMeasured(t *testing.T) {
 		member: &amounts{writes: 300, reads: 50, operations: 45, executions: 15}, step: &amounts{},
 		poll:    &amounts{writes: 13, reads: 1, operations: 6.01, executions: 1.06},
 		largest: &peak{"cosmos", 400 << 20}, sideMembers: 1_000_000, sideBySide: "1,000,000 members in 10 batches",
+		requested: 101 * time.Millisecond, rate: 50, bundles: &bundleTimes{first: 5004 * time.Millisecond, cached: 510 * time.Millisecond, stale: 3 * time.Second},
 	}
 	want := map[string]bool{
 		"steps/s": true, "CPU ms per step": false, "RU per step under load": true, "bus operations per step under load": false,
@@ -28,6 +30,9 @@ func TestTargetsCompareWhatWasMeasured(t *testing.T) {
 		"handler MB with 300,000 members":                     false,
 		"CPU per step with 300,000 members, of that with 100": false, "RU per step with 300,000 members, of that with 100": false,
 		"MB of the largest process (cosmos), 1,000,000 members in 10 batches": true,
+		"ms p95 of POST /pipelines/{name}/batches at 50 requests/s":           false,
+		"seconds until the first bundle of ten repositories":                  true, "seconds until a cached bundle": false,
+		"seconds until a bundle with two stale repositories": true,
 	}
 	for _, target := range f.targets() {
 		met, known := want[target.Name]
@@ -58,7 +63,7 @@ func TestTargetsOfAStepNeedSeveralSteps(t *testing.T) {
 // TestTargetsSayWhyTheyWereNotMeasured checks that nothing is met that was not measured.
 func TestTargetsSayWhyTheyWereNotMeasured(t *testing.T) {
 	t.Parallel()
-	all := figures{unpaired: errNoRiver.Error()}.targets()
+	all := figures{unpaired: errNoRiver.Error(), unbundled: errNoBundle.Error()}.targets()
 	for _, target := range all {
 		if target.Met || target.Measured != nil || target.Why == "" {
 			t.Errorf("%+v", target)
