@@ -34,6 +34,7 @@ type Registrar struct {
 	runbooks    *runbookstore.Reader
 	sealer      *sealing.Sealer
 	functions   func(ctx context.Context, workers []string) (lint.Catalogs, error)
+	sequence    *sequence
 }
 
 // Config has the parts that a Registrar uses. All are required.
@@ -55,6 +56,6 @@ type Config struct {
 func New(c Config) *Registrar {
 	return &Registrar{
 		store: c.Store, bus: c.Bus, now: c.Now, newID: c.NewID, log: c.Log, applier: c.Applier, audit: c.Audit,
-		idempotency: c.Idempotency, runbooks: c.Runbooks, sealer: c.Sealer, functions: c.Functions,
+		idempotency: c.Idempotency, runbooks: c.Runbooks, sealer: c.Sealer, functions: c.Functions, sequence: newSequence(c.Store, c.Now),
 	}
 }

@@ -14,41 +14,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// ReserveBatch reserves the next batch number: in one write it counts the sequence up, creates
-// the summary, marked as creating, and applies the writes that extra gives for the number. It
-// fails with ErrExists where another process has already written what extra creates.
-func (r *Registrar) ReserveBatch(ctx context.Context, summary store.BatchSummary, extra func(id int) (store.Writes, error)) (int, error) {
-	var next store.BatchSequence
-	err := store.RetryOnConflict(ctx, func() error {
-		last, err := store.OrNone(store.Read[store.BatchSequence](ctx, r.store, store.SequenceKey()))
-		if err != nil {
-			return err
-		}
-		next.Last = last.Doc.Last + 1
-		count := store.Create(store.SequenceKey(), next)
-		if last.ETag != "" {
-			count = store.Replace(store.SequenceKey(), next, last.Version)
-		}
-		summary.ID, summary.DetectedAt, summary.Creating = next.Last, r.now().UTC(), true
-		ops, err := extra(next.Last)
-		if errors.Is(err, store.ErrExists) { // extra sees what the other process has written
-			return backoff.Permanent(err)
-		}
-		if err != nil {
-			return err
-		}
-		_, err = r.store.Apply(ctx, append(store.Writes{count, store.Create(store.EntryKey(next.Last), summary)}, ops...))
-		if errors.Is(err, store.ErrExists) && last.ETag != "" { // not the sequence, but what extra creates
-			return backoff.Permanent(err)
-		}
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	return next.Last, nil
-}
-
 // relist writes the summary of a batch whose creation was begun some time ago: the tick deletes
 // such a summary in the end. It reports whether the batch's members are claimed.
 func (r *Registrar) relist(ctx context.Context, id int, summary store.BatchSummary) (claimed bool, err error) {

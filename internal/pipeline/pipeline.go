@@ -287,28 +287,35 @@ func (p *Pipelines) start(ctx context.Context, o order) (api.PipelineBatch, erro
 			return p.ensure(ctx, o, last.Doc.Batch, last.Doc.At)
 		}
 	}
-	now := p.now().UTC()
+	now, tries := p.now().UTC(), 0
 	next := store.PipelineRequest{Runbook: o.runbook.Name, Owner: o.owner, Version: o.version, Fingerprint: o.fingerprint, At: now, Before: last.Doc.Batch}
 	id, err := p.members.ReserveBatch(ctx, store.BatchSummary{RunbookName: o.runbook.Name, RunbookVersion: o.version, BatchDetails: model.BatchDetails{Owner: o.owner}, Claimed: true}, func(id int) (store.Writes, error) {
+		if tries++; tries > 1 {
+			if err := p.ensureNewest(ctx, o, last.Version); err != nil {
+				return nil, err
+			}
+		}
 		return p.reservation(ctx, o, id, next, last.Version)
 	})
 	if err != nil {
 		return api.PipelineBatch{}, err
 	}
-	return p.ensure(ctx, o, id, now)
+	return p.write(ctx, o, id, now, next.Before)
 }
 
-// reservation returns the writes that keep the request beside its number. They fail with errMeanwhile if
-// another request of the owner came first.
+// ensureNewest fails with errMeanwhile if another request of the owner came after the last known one.
+func (p *Pipelines) ensureNewest(ctx context.Context, o order, last store.Version) error {
+	stored, err := store.OrNone(store.Read[store.PipelineRequest](ctx, p.store, o.key()))
+	if err == nil && stored.ETag != last.ETag {
+		err = errMeanwhile
+	}
+	return err
+}
+
+// reservation returns the writes that keep the request beside its number. They fail if another request of the owner came
+// after the last known one.
 func (p *Pipelines) reservation(ctx context.Context, o order, id int, next store.PipelineRequest, last store.Version) (store.Writes, error) {
 	key := o.key()
-	stored, err := store.OrNone(store.Read[store.PipelineRequest](ctx, p.store, key))
-	switch {
-	case err != nil:
-		return nil, err
-	case stored.ETag != last.ETag:
-		return nil, errMeanwhile
-	}
 	next.Batch = id
 	ops := store.Writes{store.Create(key, next)}
 	if last.ETag != "" {
@@ -321,18 +328,30 @@ func (p *Pipelines) reservation(ctx context.Context, o order, id int, next store
 // ensure writes a batch whose number is reserved, as far as it is not written, and begins it. A call that
 // goes on with a request has the same items in the same order, and so writes the same.
 func (p *Pipelines) ensure(ctx context.Context, o order, id int, at time.Time) (api.PipelineBatch, error) {
-	outline := model.Batch{ID: id, DetectedAt: at, Display: o.runbook.Display}
-	existing, err := store.OrNone(store.Read[model.Batch](ctx, p.store, store.BatchKey(id)))
-	if err == nil && existing.ETag == "" {
-		err = p.members.WriteMembers(ctx, outline, o.runbook, o.items.people)
-	}
-	if err != nil {
-		return api.PipelineBatch{}, err
-	}
 	before, err := p.before(ctx, o, id)
 	if err != nil {
 		return api.PipelineBatch{}, err
 	}
+	existing, err := store.OrNone(store.Read[model.Batch](ctx, p.store, store.BatchKey(id)))
+	if err != nil {
+		return api.PipelineBatch{}, err
+	}
+	if existing.ETag != "" {
+		return p.begin(ctx, o, id, at, before)
+	}
+	return p.write(ctx, o, id, at, before)
+}
+
+// write writes the items of a batch, as far as they are not written, and begins it.
+func (p *Pipelines) write(ctx context.Context, o order, id int, at time.Time, before int) (api.PipelineBatch, error) {
+	if err := p.members.WriteMembers(ctx, model.Batch{ID: id, DetectedAt: at, Display: o.runbook.Display}, o.runbook, o.items.people); err != nil {
+		return api.PipelineBatch{}, err
+	}
+	return p.begin(ctx, o, id, at, before)
+}
+
+// begin writes the document of a batch whose items are written, unless it exists.
+func (p *Pipelines) begin(ctx context.Context, o order, id int, at time.Time, before int) (api.PipelineBatch, error) {
 	b, existed, err := p.members.EnsureDocument(ctx, o.by, model.BatchCreated{
 		ID: id, Runbook: o.runbook.Name, Version: o.version, Members: len(o.items.people), By: o.by.Name, At: at,
 		Requested: &model.Requested{Fingerprint: o.fingerprint, Force: o.force, Shadow: o.shadow, Before: before, KeepSeconds: int(o.runbook.Request.Expires / time.Second)}, Details: model.BatchDetails{Owner: o.owner},
