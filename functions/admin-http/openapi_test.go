@@ -123,7 +123,7 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		"Automation": api.Automation{}, "RowProblem": api.RowProblem{}, "Preview": api.QueryPreview{}, "PreviewGroup": api.PreviewGroup{},
 		"RemovalHoldSummary": api.RemovalHoldSummary{}, "RemovalHold": api.RemovalHold{}, "HeldMember": api.HeldMember{},
 		"Worker": api.Worker{}, "WorkerPage": api.Page[api.Worker]{}, "Function": api.Function{}, "FunctionParameter": api.Parameter{}, "FunctionField": api.Field{},
-		"PipelineBatch": api.PipelineBatch{}, "PipelineItems": api.PipelineItems{}, "PipelineResult": api.PipelineResult{},
+		"PipelineBatch": api.PipelineBatch{}, "PipelineStep": api.PipelineStep{}, "PipelineItems": api.PipelineItems{}, "PipelineResult": api.PipelineResult{},
 		"Routing": api.Routing{}, "ShareRule": api.ShareRule{}, "ShareRequests": api.ShareRequests{}, "ShareReturn": api.ShareReturn{}, "PipelineRoute": api.PipelineRoute{},
 		"Comparison": api.Comparison{}, "ComparisonSide": api.ComparisonSide{}, "Comparisons": api.Comparisons{}, "Latency": api.Latency{},
 		"UnprocessableMessage": api.UnprocessableMessage{}, "UnprocessablePage": api.Page[api.UnprocessableMessage]{},

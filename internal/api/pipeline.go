@@ -42,9 +42,19 @@ type PipelineBatch struct {
 	Shadow         bool           `json:"shadow,omitempty"`    // only to be compared with another orchestrator
 	ExpiresAt      *time.Time     `json:"expiresAt,omitempty"` // nil: it has not ended
 	Error          string         `json:"error,omitempty"`
+	Detached       []PipelineStep `json:"detachedSteps,omitempty"` // that have begun; they may go on after the end of the batch
 	StatusURL      string         `json:"statusUrl"`
 	ResultURL      string         `json:"resultUrl"`
 	Replayed       bool           `json:"-"` // an earlier request with this idempotency key, or with these items, started it
+}
+
+// PipelineStep is a detached step of a phase.
+type PipelineStep struct {
+	Phase       string         `json:"phase"`
+	Name        string         `json:"step"`
+	Status      PipelineStatus `json:"status"` // PipelineQueued, PipelineProcessing, PipelineCompleted, also if it was skipped, or PipelineFailed, also if it was cancelled
+	CompletedAt *time.Time     `json:"completedAt,omitempty"`
+	Error       string         `json:"error,omitempty"`
 }
 
 // PipelineItems counts the items of a batch. Each is in one of the counts but Total.

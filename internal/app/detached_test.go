@@ -58,13 +58,30 @@ func TestTrainingNeverDelaysASync(t *testing.T) {
 		if v := s.step(b.ID, 0, "train"); string(v.Params) != `{"Bundle":"b1","Items":2}` || v.Kind != api.KindDetached || v.Phase != "sync" {
 			t.Errorf("%s of %s: %s", v.Kind, v.Phase, v.Params)
 		}
+		wantDetached(t, view, "sync train processing, sync note queued")
 		s.answers(0, "Train", `{"model":"m1"}`, nil)
 		s.wantPhases(b.ID, "sync completed 2/0/0, sync (detached) completed 2/0/0")
+		view = must(s.app.PipelineBatch(s.ctx, ada, "bundle", b.ID))(t)
+		if wantDetached(t, view, "sync train completed, sync note completed"); view.Detached[1].CompletedAt == nil {
+			t.Errorf("note has no end: %+v", view.Detached[1])
+		}
 		if v := s.step(b.ID, 0, "note"); string(v.Params) != `{"Model":"m1"}` {
 			t.Errorf("note gets %s", v.Params)
 		}
 		s.wantListed(b.ID)
 	})
+}
+
+// wantDetached compares the detached steps that a requester sees.
+func wantDetached(t *testing.T, b api.PipelineBatch, want string) {
+	t.Helper()
+	var all []string
+	for _, s := range b.Detached {
+		all = append(all, fmt.Sprintf("%s %s %s", s.Phase, s.Name, s.Status))
+	}
+	if got := strings.Join(all, ", "); got != want {
+		t.Errorf("the detached steps are %q, want %q", got, want)
+	}
 }
 
 func TestDetachedFailureDoesNotChangeTheOutcome(t *testing.T) {
@@ -74,6 +91,10 @@ func TestDetachedFailureDoesNotChangeTheOutcome(t *testing.T) {
 		s.pass(time.Minute)
 		if view := must(s.app.PipelineBatch(s.ctx, ada, "bundle", b.ID))(t); view.Status != api.PipelineCompleted || view.Error != "" || view.Items.Failed != 0 {
 			t.Fatalf("%+v", view)
+		}
+		view := must(s.app.PipelineBatch(s.ctx, ada, "bundle", b.ID))(t)
+		if wantDetached(t, view, "sync train failed, sync note failed"); view.Detached[0].Error == "" {
+			t.Errorf("train has no error: %+v", view.Detached[0])
 		}
 		s.wantStatus(b.ID, "completed")
 		p := s.phases(b.ID)[1]

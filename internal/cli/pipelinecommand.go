@@ -125,6 +125,13 @@ func (c *console) printPipeline(b api.PipelineBatch, failing bool) error {
 	if err := c.Print(b, t); err != nil {
 		return err
 	}
+	for _, d := range b.Detached {
+		if d.Error != "" {
+			c.Notice("Detached step %s is %s: %s", d.Name, d.Status, d.Error)
+		} else {
+			c.Notice("Detached step %s is %s.", d.Name, d.Status)
+		}
+	}
 	switch {
 	case failing && b.Status == api.PipelineFailed:
 		return &exit.Error{Status: exit.Failed, Text: fmt.Sprintf("batch %d failed: %s", b.ID, b.Error), Hint: fmt.Sprintf("Show the errors: matoolkit batch errors %d", b.ID)}

@@ -101,7 +101,11 @@ func (p *Pipelines) view(ctx context.Context, by audit.Caller, b *model.Batch) (
 		return v, nil
 	}
 	phases, err := p.phases(ctx, by, b.ID)
+	if err != nil {
+		return v, err
+	}
 	v.Items = count(b, phases.Items)
+	v.Detached, err = p.detached(ctx, b)
 	return v, err
 }
 

@@ -3575,8 +3575,22 @@ export interface components {
              */
             expiresAt?: string;
             error?: string;
+            /** @description Detached steps that have begun. They may go on after the end of the batch, and change neither its status nor its counts. */
+            detachedSteps?: components["schemas"]["PipelineStep"][];
             statusUrl: string;
             resultUrl: string;
+        };
+        PipelineStep: {
+            phase: string;
+            step: string;
+            /**
+             * @description Completed: also if it was skipped. Failed: also if it was cancelled.
+             * @enum {string}
+             */
+            status: "queued" | "processing" | "completed" | "failed";
+            /** Format: date-time */
+            completedAt?: string;
+            error?: string;
         };
         /** @description The items of a batch. Each is in one of the counts but total. */
         PipelineItems: {
