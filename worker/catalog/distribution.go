@@ -39,6 +39,31 @@ var NewExchangeDistributionList = Function{
 		"It does not set the owners again.",
 }
 
+// GetExchangeGroup reads a group in the source.
+var GetExchangeGroup = Function{
+	Name: "Get-ExchangeGroup",
+	Description: "Reads the names and addresses of a distribution list, mail-enabled security group or Microsoft 365 group. Run it in the source tenant; its outputs are parameters of New-ExchangeDistributionList, " +
+		"or of Add-ExchangeSecondaryEmail for a group that exists in the target, where Domain leaves out addresses in other domains. Mail to the group's LegacyExchangeDN comes from replies to old mails.",
+	Params: []Param{{Name: "Identity", Type: String, Required: true, Description: "Object id, name or address of the group."}},
+	Result: []Field{
+		{"GroupId", "Object id of the group."},
+		{"DisplayName", "Name shown in the address book."},
+		{"Alias", "Mail alias."},
+		{"Type", "Distribution, Security or Microsoft365."},
+		{"PrimaryEmail", "Primary SMTP address."},
+		{"SecondaryEmails", "The other SMTP addresses."},
+		{"LegacyExchangeDN", "Exchange's name of the group, which becomes an X500 address in the target."},
+		{"X500Addresses", "X500 addresses of the group, which are those that older moves left."},
+	},
+	Errors: []Error{
+		unknownRecipient,
+		{FailureConflict, "The recipient is no group.", "Correct Identity, or read a mailbox with Get-ExchangeMailbox."},
+	},
+	Permissions: exchangePermissions,
+	ReadOnly:    true,
+	Repeated:    "Reads only.",
+}
+
 // AddExchangeGroupMember adds a recipient to a group.
 var AddExchangeGroupMember = Function{
 	Name:        "Add-ExchangeGroupMember",
@@ -95,4 +120,27 @@ var RemoveExchangeGroupOwner = Function{
 	Errors:      []Error{unknownList},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing, and read back.",
+}
+
+// TestExchangeGroupOwner tells whether a recipient owns a group.
+var TestExchangeGroupOwner = Function{
+	Name:        "Test-ExchangeGroupOwner",
+	Description: "Checks whether a recipient is an owner of a distribution list or mail-enabled security group. Not complete until it is as expected, so that a step can poll.",
+	Params: []Param{
+		groupIdentity,
+		{Name: "Owner", Type: String, Required: true, Description: "Object id, sign-in name or address of the recipient, who exists."},
+		{Name: "ExpectedOwner", Type: Boolean, Description: "Whether the recipient should be an owner. Default: true."},
+	},
+	Result: []Field{
+		{"complete", "Whether it is as expected."},
+		{"reason", "If not: the actual and the expected ownership."},
+		{"data", "GroupIdentity, Owner, ExpectedOwner, and IsOwner."},
+	},
+	Errors: []Error{
+		{exchangeNotFound, "The group does not exist, or the owner is no recipient.", "Correct the identity, or wait until Exchange shows the recipient."},
+		{FailureConflict, "Exchange prints an owner by a name that several recipients have.", "Give them different names."},
+	},
+	Permissions: exchangePermissions,
+	ReadOnly:    true,
+	Repeated:    "Reads only. Exchange Online may show a change some minutes later.",
 }

@@ -87,9 +87,10 @@ func TaskGroups() []TaskGroup {
 			{"Change and check owners of security and Microsoft 365 groups", both, []Function{AddEntraGroupOwner, RemoveEntraGroupOwner, TestEntraGroupOwner}},
 			{"Change and check members of security and Microsoft 365 groups, such as the group of a Conditional Access policy that requires multifactor authentication", both, []Function{AddEntraGroupMember, RemoveEntraGroupMember, TestEntraGroupMembership}},
 			{"Change and check members and owners of teams", both, []Function{AddTeamsMember, RemoveTeamsMember, TestTeamsMembership}},
+			{"Read the names and addresses of a group", source, []Function{GetExchangeGroup}},
 			{"Create a distribution list", target, []Function{NewExchangeDistributionList}},
 			{"Change and check members of distribution lists", both, []Function{AddExchangeGroupMember, RemoveExchangeGroupMember, TestExchangeGroupMembership}},
-			{"Change owners of distribution lists", both, []Function{AddExchangeGroupOwner, RemoveExchangeGroupOwner}},
+			{"Change and check owners of distribution lists", both, []Function{AddExchangeGroupOwner, RemoveExchangeGroupOwner, TestExchangeGroupOwner}},
 		}},
 		{"Shared mailboxes and permissions", []Task{
 			{"Create a shared, room or equipment mailbox", target, []Function{NewExchangeMailbox}},

@@ -178,11 +178,7 @@ func (c *Client) changeOwner(ctx context.Context, p catalog.Params, add bool) (a
 		return nil, err
 	}
 	_, err = session.Until(ctx, c.Session, "the owners are not the new ones", func(is bool) bool { return is == add }, func(ctx context.Context) (bool, error) {
-		r, err := c.Read(ctx, "Get-DistributionGroup", id)
-		if err != nil {
-			return false, err
-		}
-		return c.Names(ctx, r.ManagedBy, owner)
+		return c.owns(ctx, id, owner)
 	})
 	if err != nil {
 		return nil, err

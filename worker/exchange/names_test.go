@@ -67,6 +67,12 @@ func TestAPermissionOfANamesakeIsNotTheOwn(t *testing.T) {
 			t.Errorf("%s: %v", step.name, err)
 		}
 	}
+	for who, owns := range map[string]bool{"ada@contoso.example": true, evaID: false} {
+		answer := string(testenv.Must(jsonOf(call(t, w.Catalog, "Test-ExchangeGroupOwner", map[string]any{"GroupIdentity": listID, "Owner": who})))(t))
+		if strings.Contains(answer, `"IsOwner":true`) != owns || strings.Contains(answer, `"complete":true`) != owns {
+			t.Errorf("%s: got %s", who, answer)
+		}
+	}
 	for _, r := range w.State().Recipients {
 		if holders := slices.Concat(r.SendOnBehalf, r.ManagedBy); (len(holders) > 0) != (r.Name == "Bob" || r.Name == "List") || len(holders) > 0 && !slices.Equal(holders, []string{adaID}) {
 			t.Errorf("%s: got %v, want Ada", r.Name, holders)
@@ -91,6 +97,12 @@ func TestANameOfSeveralRecipientsIsRefused(t *testing.T) {
 	var f *catalog.Failure
 	if !errors.As(err, &f) || f.Type != catalog.FailureConflict || !strings.Contains(f.Message, "name of several recipients") {
 		t.Errorf("got %v", err)
+	}
+	if _, err := call(t, w.Catalog, "Add-ExchangeGroupOwner", map[string]any{"GroupIdentity": listID, "Owner": adaID}); !errors.As(err, &f) || f.Type != catalog.FailureConflict {
+		t.Errorf("adding an owner: got %v", err)
+	}
+	if _, err := call(t, w.Catalog, "Test-ExchangeGroupOwner", map[string]any{"GroupIdentity": listID, "Owner": adaID}); !errors.As(err, &f) || f.Type != catalog.FailureConflict {
+		t.Errorf("checking an owner: got %v", err)
 	}
 	answer := string(testenv.Must(jsonOf(call(t, w.Catalog, "Get-ExchangeMailboxPermissions", map[string]any{"Identity": bobID})))(t))
 	if !strings.Contains(answer, `"Unresolved":["Ada"]`) {

@@ -170,6 +170,13 @@ func groupRows() []row {
 			refusals: []refusal{unknown},
 		},
 		{
+			name: "Test-ExchangeGroupOwner", function: "Test-ExchangeGroupOwner", params: map[string]any{"GroupIdentity": listID, "Owner": adaID, "ExpectedOwner": false},
+			refusals: []refusal{unknown, {"a user who is no recipient", map[string]any{"Owner": caraID}, objectNotFound, caraID}},
+		},
+		{
+			name: "Test-ExchangeGroupOwner-who-is-missing", function: "Test-ExchangeGroupOwner", params: map[string]any{"GroupIdentity": listID, "Owner": "ada@contoso.example"},
+		},
+		{
 			name: "Add-ExchangeSecondaryEmail-of-a-list", function: "Add-ExchangeSecondaryEmail",
 			params: map[string]any{"Identity": listID, "SecondaryEmail": "list@fabrikam.example"},
 		},

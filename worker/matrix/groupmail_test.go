@@ -36,6 +36,11 @@ func groupMailRows() []row {
 	full := refusal{"full access", map[string]any{"FullAccess": []string{"bob@old.example"}}, catalog.FailureConflict, "no full access"}
 	return []row{
 		{
+			name: "Get-ExchangeGroup", function: "Get-ExchangeGroup", seed: withGroupMail, params: of(teamID, nil),
+			refusals: []refusal{unknownRecipient, {"a mail user", map[string]any{"Identity": adaID}, catalog.FailureConflict, "is a MailUser: give a distribution list"}},
+		},
+		{name: "Get-ExchangeGroup-that-is-a-list", function: "Get-ExchangeGroup", params: of("list@contoso.example", nil)},
+		{
 			name: "Set-ExchangePrimaryEmail-of-a-group", function: "Set-ExchangePrimaryEmail", seed: withGroupMail,
 			params: of(teamID, map[string]any{"PrimaryEmail": "movers@fabrikam.example"}),
 			refusals: []refusal{

@@ -623,6 +623,7 @@ var unseen = map[string]string{
 	"Get-ExchangeCalendarPermissions Conflict":    "each mailbox of the local tenant has a calendar: TestUsersOfACalendarAreTextsOrObjects of package exchange",
 	"Remove-ExchangeCalendarPermissions Conflict": "as above",
 	"Test-ExchangeCalendarPermissions Conflict":   "as above",
+	"Test-ExchangeGroupOwner Conflict":            "TestANameOfSeveralRecipientsIsRefused of package exchange",
 	"Complete-ExchangeMigrationBatch Conflict":    "another step stops the batch: TestACompletionAfterTheRemovalMovesNothing",
 	"Remove-ExchangeMigrationBatch Conflict":      "a move lasts minutes: TestAMigrationBatchIsStoppedBeforeItIsRemoved of package exchange",
 	"Start-ExchangeMigrationBatch Conflict":       "no batch of the local tenant is corrupted, and one that is being removed is gone soon",
