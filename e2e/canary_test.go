@@ -462,7 +462,7 @@ const changing = `auth login|auth logout|auth status|config set|config show|conf
 	pipeline start|pipeline shadow|pipeline share|pipeline limit|pipeline compare|runbook publish|runbook delete|runbook lint|runbook init|runbook schema|automation enable|automation disable|runbook confirm-additions|runbook discard-additions|
 	batch create|batch set|batch check|batch advance|batch cancel|batch pause|batch resume|batch approve|batch add-members|batch remove-member|
 	batch confirm-removals|batch discard-removals|batch move-members|batch reschedule|batch update-members|member set|member clear-override|member move|batch retry|batch skip-step|batch mark-done|batch task|messages replay|messages discard|
-	notification add|notification test|notification remove`
+	notification add|notification test|notification remove|tenant export`
 
 // refused has the refusals of the commands that read what this system does not have.
 var refused = map[string]string{"scaler plan": "the container scaler is not configured"}

@@ -86,7 +86,7 @@ Exit status:
 
 	root.AddCommand(authCommand(c), meCommand(c), summaryCommand(c), configCommand(c), runbookCommand(c), queryCommand(c), automationCommand(c), templateCommand(c))
 	root.AddCommand(batches.Commands(c.Console)...)
-	root.AddCommand(messagesCommand(c), workerCommand(c), pipelineCommand(c), scalerCommand(c), notificationCommand(c), auditCommand(c), completionCommand(c), programVersionCommand(c))
+	root.AddCommand(messagesCommand(c), workerCommand(c), pipelineCommand(c), tenantCommand(c), scalerCommand(c), notificationCommand(c), auditCommand(c), completionCommand(c), programVersionCommand(c))
 	command.AddAliases(root)
 	command.UseHelp(root, c.Env)
 	c.Complete(root)

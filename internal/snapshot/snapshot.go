@@ -21,7 +21,7 @@ const (
 	checkpointFile = "checkpoint.json"
 )
 
-// Kind is what the lines of a file are. Its values are part of the format.
+// Kind is the kind of the objects of a file. Its values are part of the format.
 type Kind string
 
 // The kinds in the order in which a tenant can be filled with them: users before the groups that have them as members.

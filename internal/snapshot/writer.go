@@ -31,7 +31,7 @@ type Options struct {
 	Tool      string // name and version of the program
 	Redacted  bool
 	EncryptTo []string // recipients of age, such as age1…; none: the files are not encrypted
-	// State is returned by Writer.State when the snapshot is continued, and deleted when it is finished.
+	// State is returned by Writer.State when the snapshot is continued, and deleted by Finish.
 	State json.RawMessage
 	Now   func() time.Time // nil: time.Now
 }

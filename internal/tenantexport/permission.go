@@ -15,7 +15,7 @@ type Permission struct {
 	API      string // Microsoft Graph or Office 365 Exchange Online
 	Name     string // application permission; delegated ones have the same name, apart from that of Exchange
 	For      string
-	Optional string // what is left out without it; empty: it is required
+	Optional string // the part that is left out without it; empty: required
 	instead  []string
 }
 
@@ -42,7 +42,7 @@ func Permissions() []Permission {
 const exchangePermission = "Exchange.ManageAsApp"
 
 // checkPermissions lists the permissions, and compares them with those of the tokens. It fails if one is missing that is
-// required, and returns what is left out for want of the others.
+// required, and returns the parts that are left out for want of the others.
 func (e *export) checkPermissions(ctx context.Context) (missing map[string]string, err error) {
 	granted := map[string][]string{}
 	for api, scope := range map[string]string{graphAPI: e.GraphScope, exchangeAPI: e.ExchangeScope} {

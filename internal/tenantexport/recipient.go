@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// printed is what cmdlets print of recipients, permissions and the organization.
+// printed has the output of cmdlets about recipients, permissions and the organization.
 type printed struct {
 	Identity, Name, DisplayName, Alias, Guid, ExternalDirectoryObjectId string
 	RecipientType, RecipientTypeDetails                                 string
@@ -173,7 +173,7 @@ func (p printed) recipient() (r *recipient, why string) {
 	return r, ""
 }
 
-// common is what recipients of all kinds have.
+// common has the properties of recipients of all kinds.
 func (p printed) common() *recipient {
 	r := &recipient{
 		GUID: p.Guid, Name: p.Name, DisplayName: p.DisplayName, Alias: p.Alias, LegacyDN: p.LegacyExchangeDN, Hidden: p.HiddenFromAddressListsEnabled,

@@ -14,8 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/snapshot"
 )
 
-// redactor replaces names, addresses and ids. Equal values, without regard to case, stay equal, in whatever properties they
-// are; parts that addresses share stay shared. A value that it does not know is replaced.
+// redactor replaces names, addresses and ids. Equal values, without regard to case, stay equal, in all properties; parts that addresses share stay shared. A value that it does not know is replaced.
 type redactor struct{ key []byte }
 
 func newRedactor(key []byte) *redactor { return &redactor{key} }

@@ -16,7 +16,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/tenant"
 )
 
-// TestRedactionKeepsTheStructure exports a tenant redacted: no name, address or id is left, and what was equal is equal.
+// TestRedactionKeepsTheStructure exports a tenant redacted: no name, address or id is left, and equal values are equal.
 func TestRedactionKeepsTheStructure(t *testing.T) {
 	t.Parallel()
 	s := start(t, tenant.Config{Seed: everything()})

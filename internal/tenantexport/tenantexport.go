@@ -80,7 +80,7 @@ type export struct {
 	total  map[snapshot.Kind]int
 }
 
-// state is what a broken-off export needs beside its files. It is deleted when the snapshot is finished.
+// state is what a broken-off export needs beside its files. Finish deletes it.
 type state struct {
 	TenantID     string   `json:"tenantId"`
 	RedactionKey []byte   `json:"redactionKey,omitempty"`
@@ -123,7 +123,7 @@ func Run(ctx context.Context, c Config) (snapshot.Manifest, error) {
 	}
 	err = e.read(ctx, missing)
 	if err != nil {
-		// What was read is kept, also when the context has ended.
+		// The objects so far are kept, also when the context has ended.
 		return snapshot.Manifest{}, errors.Join(err, e.out.Sync())
 	}
 	e.leaveOut()
@@ -174,7 +174,7 @@ func (e *export) open() error {
 	return nil
 }
 
-// read reads all kinds. missing are the optional permissions that the token lacks, with what is left out for each.
+// read reads all kinds. missing are the optional permissions that the token lacks, with the part that is left out for each.
 func (e *export) read(ctx context.Context, missing map[string]string) error {
 	for _, step := range []func(context.Context) error{e.readDomains, e.readUsers, e.readDeletedUsers, e.readLicenses} {
 		if err := step(ctx); err != nil {

@@ -111,7 +111,7 @@ func element[T any](list *[]T) func(json.RawMessage) error {
 	}
 }
 
-// stateOf is the state of a tenant without what is absent in one way or another.
+// stateOf is the state of a tenant without absent values, which have several forms.
 func stateOf(t *testing.T, s *tenant.Server) map[string]any {
 	t.Helper()
 	state := s.State()
