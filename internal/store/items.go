@@ -129,6 +129,16 @@ func ComparisonsKey(runbook string) Key {
 // removal was discarded.
 func HoldKey(batch int) Key { return Key{BatchPartition(batch), "hold", "hold"} }
 
+// CachePartitions is how many partitions have the entries of the cache of steps, so that no one has the
+// claims of all batches to write.
+const CachePartitions = 16
+
+// CachePartition is one of the partitions with entries of the cache: 0 to CachePartitions-1.
+func CachePartition(part int) string { return fmt.Sprintf("cache-%x", part) }
+
+// CacheKey is an entry of the cache of steps. The id is a digest in hexadecimal.
+func CacheKey(id string) Key { return Key{"cache-" + id[:1], "cache-" + id, "cache"} }
+
 // AutomationKey is whether a runbook's batches are made by themselves.
 func AutomationKey(runbook string) Key {
 	return Key{PartitionRunbooks, "automation:" + runbook, "automation"}

@@ -58,6 +58,7 @@ type Store interface {
 	Runs
 	Shards
 	ChangeMarks
+	Cache
 	Runbooks
 	Workers
 	Audit

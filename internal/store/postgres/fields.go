@@ -21,6 +21,7 @@ var fields = map[string][]string{
 		"failedIn", "failedStep", "failedAs", "failedVersion", "undone", "error", "failedAt",
 	},
 	"run":         {"phaseId", "memberId", "page", "key", "status", "stepStatuses", "wakeAt", "pausedAt", "task", "deadlineAt", "worker", "sentAt"},
+	"cache":       {"expiresAt"},
 	"shard":       {"phaseId", "page", "open", "reported"},
 	"runbook":     {"name", "active", "publishedAt", "publishedBy"},
 	"version":     {"name", "version", "description", "overdue", "rerunInit", "publishedAt", "publishedBy", "deactivated"},

@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(t *testing.T) Driver) {
 		"paging":        testPaging,
 		"continuations": testContinuations,
 		"batches":       testBatches,
+		"cache":         testCache,
 		"members":       testMembers,
 		"runs":          testRuns,
 		"shards":        testShards,
