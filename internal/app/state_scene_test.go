@@ -92,14 +92,14 @@ phases:
     steps: [{name: do, worker_id: worker-01, function: Do, params: {Upn: "{{Upn}}"}}]
 `
 
-// asked has its members from requests.
+// asked has its members from requests. They share one key, so that one of two waits for the other.
 const asked = `
 name: asked
 trigger: request
 items: {primary_key: Upn, expires: 300d}
 phases:
   - name: do
-    steps: [{name: do, worker_id: worker-01, function: Do, params: {Upn: "{{Upn}}"}}]
+    steps: [{name: do, worker_id: worker-01, function: Do, params: {Upn: "{{Upn}}"}, cache: {key: "{{_batch_owner}}"}}]
 `
 
 // moverOf is a worker that does to a member what their Way says: stuck:New is never
@@ -381,9 +381,9 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	must(m.app.Replay(m.ctx, keyed, s.listUnprocessable(api.ListOptions{})[0].ID, "once more"))(s.t)
 	m.decideHold("joe", m.app.ConfirmRemovals)
 	m.decideHold("kim", m.app.DiscardRemovals)
-	m.advance(m.batch("moves", ways("again", "fine", "fine")).ID)
 	m.publish(asked)
-	must(m.app.StartPipeline(m.ctx, keyed, "asked", api.PipelineRequest{Owner: "ada", Items: []map[string]json.RawMessage{{"Upn": json.RawMessage(`"ann@x"`)}}, Force: true}))(s.t)
+	request := must(m.app.StartPipeline(m.ctx, keyed, "asked", api.PipelineRequest{Owner: "ada", Items: []map[string]json.RawMessage{{"Upn": json.RawMessage(`"ann@x"`)}, {"Upn": json.RawMessage(`"bob@x"`)}}, Force: true}))(s.t)
+	m.due(request.ID, 1)
 	must(m.app.SetRouting(m.ctx, ada, "asked", "one owner in ten", api.RoutingRequest{Shadow: new(true), Percent: new(10)}))(s.t)
 	for _, owner := range []string{"bob", "cid"} {
 		shadow := must(m.app.StartPipeline(m.ctx, ada, "asked", api.PipelineRequest{Owner: owner, Items: []map[string]json.RawMessage{{"Upn": json.RawMessage(`"ann@x"`)}}, Shadow: true}))(s.t)
@@ -392,6 +392,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 		}
 		must(m.app.ReportComparison(m.ctx, ada, "asked", shadow.ID, api.ComparisonRequest{Fingerprint: "f1", Milliseconds: 1500}))(s.t)
 	}
+	m.advance(m.batch("moves", ways("again", "fine", "fine")).ID)
 	m.announces(m.clock.Now(), "New", "Join", "Copy", "Tell")
 	m.reports(m.clock.Now())
 	m.repeat = []repeated{

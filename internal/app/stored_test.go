@@ -27,6 +27,7 @@ var StoredTypes = map[string]reflect.Type{
 	"comparison":   reflect.TypeFor[store.Comparison](),
 	"comparisons":  reflect.TypeFor[store.Comparisons](),
 	"delivery":     reflect.TypeFor[store.Delivery](),
+	"cache":        reflect.TypeFor[model.CacheEntry](),
 	"entry":        reflect.TypeFor[store.BatchSummary](),
 	"hold":         reflect.TypeFor[store.RemovalHoldMembers](),
 	"member":       reflect.TypeFor[model.Member](),

@@ -6,6 +6,7 @@
 //
 //   - snapshot.go loads the state, outputs.go stores outputs that steps use by reference, recall.go and
 //     batchcache.go spare reads;
+//   - cache.go loads and claims entries of the cache of steps;
 //   - changes.go turns the writes of decisions into operations of the store;
 //   - send.go, outbox.go, messages.go and secrets.go make and send the messages;
 //   - summary.go writes the summary of the batch and logs its failure, stopwhen.go records and logs

@@ -55,6 +55,7 @@ func (a *Applier) Preview(ctx context.Context, batch int, c Command) ([]model.De
 // Run carries out every decision of the engine. For a command, and then for each event that
 // follows, it loads the state, lets the engine decide, writes the decisions and sends their
 // messages. An event that follows comes before the events behind it, with all that follows from it.
+// Claims on entries of the cache are written before the decisions that make them.
 //
 // A process may die at any point. The message or request that began the work then comes again. Its
 // decision, which now writes nothing, has the same messages and the same next events.
@@ -149,6 +150,7 @@ func (a *Applier) decide(s *Snapshot, c Command) (decisions []model.Decision, er
 			a.log.InfoContext(s.ctx, "event is out of date", logkey.BatchID, s.batch, logkey.Phase, on.Phase, logkey.MemberID, on.Member, logkey.EventType, fmt.Sprintf("%T", on.RunEvent))
 		}
 		s.apply(d.Writes)
+		s.claim(d.Claims)
 		decisions = append(decisions, d)
 	}
 	return decisions, nil
@@ -158,6 +160,9 @@ func (a *Applier) decide(s *Snapshot, c Command) (decisions []model.Decision, er
 func (a *Applier) write(s *Snapshot, decisions []model.Decision, c Command) error {
 	ops, err := a.operations(s, decisions, c)
 	if err != nil || len(ops) == 0 {
+		return err
+	}
+	if err := s.writeClaims(); err != nil {
 		return err
 	}
 	applied, err := a.store.Apply(s.ctx, ops)

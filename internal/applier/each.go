@@ -86,6 +86,9 @@ func (a *Applier) writeEach(ctx context.Context, tries []*try) {
 		t.do(func() error {
 			ops, err := a.operations(t.snapshot, t.decisions, t.work[0])
 			if err == nil && len(ops) > 0 {
+				err = t.snapshot.writeClaims()
+			}
+			if err == nil && len(ops) > 0 {
 				all, writing = append(all, ops), append(writing, t)
 			}
 			return err

@@ -33,8 +33,8 @@ func jobMessage(m model.Dispatch) (bus.Message, error) {
 	return bus.Message{ID: job.ID(), Body: body, Properties: map[string]any{message.PropertyWorkerID: worker}, At: m.At}, nil
 }
 
-func checkMessage(run *model.Run, kind string, index, count int, at time.Time) bus.Message {
-	check := message.StepCheck{BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == model.KindInit, Count: count}
+func checkMessage(run *model.Run, kind string, index, count, wait int, at time.Time) bus.Message {
+	check := message.StepCheck{BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == model.KindInit, Count: count, Wait: wait}
 	// A poll that timed out leaves its number to the next attempt's: the time tells them apart.
 	return EventMessage(fmt.Sprintf("%s-batch-%d-%d-%d-at-%d", kind, run.Batch, check.StepExecutionID, count, at.Unix()), kind, check, at)
 }

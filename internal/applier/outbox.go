@@ -74,9 +74,9 @@ func (o *Outbox) addOfRun(m model.Message, now time.Time) error {
 	case model.Dispatch:
 		return o.addJob(m, now)
 	case model.Poll:
-		o.Events = append(o.Events, checkMessage(m.Run, message.TypePollCheck, m.Step, m.Run.Steps[m.Step].PollCount+1, m.At))
+		o.Events = append(o.Events, checkMessage(m.Run, message.TypePollCheck, m.Step, m.Run.Steps[m.Step].PollCount+1, 0, m.At))
 	case model.Retry:
-		o.Events = append(o.Events, checkMessage(m.Run, message.TypeRetryCheck, m.Step, m.Run.Steps[m.Step].RetryCount, m.At))
+		o.Events = append(o.Events, checkMessage(m.Run, message.TypeRetryCheck, m.Step, m.Run.Steps[m.Step].RetryCount, m.Run.Steps[m.Step].Waits, m.At))
 	case model.Deadline:
 		o.Events = append(o.Events, deadlineMessage(m.Run, m.Step, m.At))
 	default:

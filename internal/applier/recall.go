@@ -121,7 +121,7 @@ func sizeOfRun(r *model.Run) int {
 		size += sizeOfMap(values)
 	}
 	for _, s := range r.Steps {
-		size += stepSize + len(s.Params) + len(s.Result) + len(s.Job) + len(s.Error) + len(s.Function) + 2*timeSize
+		size += stepSize + len(s.Params) + len(s.Result) + len(s.Job) + len(s.Error) + len(s.Function) + len(s.CacheID) + 2*timeSize
 		for _, a := range s.Abandoned {
 			size += abandonedSize + timeSize + len(a.JobID) + len(a.Result) + len(a.Error)
 		}

@@ -31,6 +31,7 @@ type Snapshot struct {
 	docs    map[store.Key]*document
 	changed []store.Key // in the order of their first change
 	counts  []model.Count
+	claims  []store.Key       // of entries of the cache that the decisions claim
 	shards  map[int]store.Key // that operations read back after their count, by the place of the operation
 	mode    *model.DispatchMode
 }

@@ -41,7 +41,8 @@ func onPageDue(s model.State, b *model.Batch, e model.PageDue, now time.Time) (m
 	if err != nil {
 		return model.Decision{}, err
 	}
-	f := &pageMaker{state: s, batch: b, phase: *p, shard: &model.Shard{Phase: p.ID, Page: e.Page, MadeAt: now}, now: now}
+	claims := claimed{State: s, entries: map[string]*model.CacheEntry{}}
+	f := &pageMaker{state: claims, claims: claims, batch: b, phase: *p, shard: &model.Shard{Phase: p.ID, Page: e.Page, MadeAt: now}, now: now}
 	for _, m := range members {
 		if err := f.add(m, rb, !e.Split); err != nil {
 			return model.Decision{}, fmt.Errorf("member %d: %w", m.ID, err)
@@ -53,6 +54,7 @@ func onPageDue(s model.State, b *model.Batch, e model.PageDue, now time.Time) (m
 // pageMaker is one page of a phase in the making.
 type pageMaker struct {
 	state  model.State
+	claims claimed // of the page, which state has, too
 	batch  *model.Batch
 	phase  model.Phase
 	shard  *model.Shard
@@ -98,6 +100,8 @@ func (f *pageMaker) add(m *model.Member, rb *runbook.Runbook, start bool) error 
 		return err
 	}
 	f.d.Runs, f.d.Members = append(f.d.Runs, started.Runs...), append(f.d.Members, started.Members...)
+	f.d.Claims = append(f.d.Claims, started.Claims...)
+	f.claims.add(started.Claims)
 	if begun := started.Runs[0]; begun.Status.Terminal() { // nothing could be dispatched, or there was nothing to do
 		f.shard.Count(begun.Status)
 		if runstate.CountsFailure(begun, rb) {
@@ -114,6 +118,27 @@ func (f *pageMaker) add(m *model.Member, rb *runbook.Runbook, start bool) error 
 		f.d.Next = append(f.d.Next, started.Next...)
 	}
 	return nil
+}
+
+// claimed is a state with the entries of the cache that a decision claims for several runs: of two that do
+// the same work, the second waits.
+type claimed struct {
+	model.State
+	entries map[string]*model.CacheEntry
+}
+
+func (c claimed) add(entries []*model.CacheEntry) {
+	for _, e := range entries {
+		c.entries[e.ID] = e
+	}
+}
+
+// LoadCacheEntry returns an entry with the claims of the decision.
+func (c claimed) LoadCacheEntry(id string) (*model.CacheEntry, error) {
+	if e, ok := c.entries[id]; ok {
+		return e, nil
+	}
+	return c.State.LoadCacheEntry(id)
 }
 
 // wait takes a run into the page that is not started with it.

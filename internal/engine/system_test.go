@@ -291,6 +291,10 @@ func (v view) LoadPage(page int) ([]*model.Member, error) {
 	return all, nil
 }
 
+func (v view) LoadCacheEntry(string) (*model.CacheEntry, error) { return nil, nil }
+
+func (v view) LoadHolder(*model.CacheEntry) (*model.Run, error) { return nil, nil }
+
 func (v view) LoadOutputs(phase int) (string, error) { return fmt.Sprintf("outputs/1/%d", phase), nil }
 
 func (v view) LoadShard(phase, page int) (*model.Shard, error) {

@@ -115,12 +115,14 @@ type MemberEvent struct {
 }
 
 // StepCheck is the body of poll-check and retry-check. Count is the poll or the
-// retry that is due, so that a message that comes late or twice is known as such.
+// retry that is due, so that a message that comes late or twice is known as such. Wait is how often
+// the step was postponed to wait for another run.
 type StepCheck struct {
 	BatchID         int   `json:"BatchId"`
 	StepExecutionID int64 `json:"StepExecutionId"`
 	IsInitStep      bool  `json:"IsInitStep"`
 	Count           int   `json:"Count"`
+	Wait            int   `json:"Wait,omitempty"`
 }
 
 // DeadlineCheck asks whether a dispatched step still waits for the result of one

@@ -7,6 +7,9 @@ package model
 // Repeated, asks for the same messages and events.
 type Decision struct {
 	Writes
+	// Claims are entries of the cache that are stored before the write, each in a partition of its own. A
+	// process may die in between: the entry then names a run that does not do the work.
+	Claims   []*CacheEntry
 	Messages []Message
 	Next     []Event
 	// Repeated: the event was applied before. Nothing is written, except that the deadline of a job

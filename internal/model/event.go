@@ -42,8 +42,8 @@ type (
 	}
 	// PollDue: it is time to poll for the Count-th time.
 	PollDue struct{ Step, Count int }
-	// RetryDue: it is time for the Count-th retry.
-	RetryDue struct{ Step, Count int }
+	// RetryDue: it is time for the Count-th retry, or for the look after the Wait-th postponement.
+	RetryDue struct{ Step, Count, Wait int }
 	// DeadlineDue: a job may have been in flight for too long. Queued: it is known to wait
 	// for its worker. Cause says, where it is known, why no result has come.
 	// Silent: the worker has sent no heartbeat for longer than one that runs would. That

@@ -15,6 +15,7 @@ type MemoryState struct {
 	Members      []*Member
 	Runs         []*Run
 	Shards       []*Shard
+	Cache        []*CacheEntry
 	Runbook      *runbook.Runbook         // of any version
 	Runbooks     map[int]*runbook.Runbook // by version, where there are several
 }
@@ -69,6 +70,16 @@ func (s MemoryState) LoadPageRuns(phase, page int) ([]*Run, error) {
 // LoadOutputs returns a key, and stores nothing.
 func (s MemoryState) LoadOutputs(phase int) (string, error) {
 	return fmt.Sprintf("outputs/%d/%d", s.Batch.ID, phase), nil
+}
+
+// LoadCacheEntry returns an entry of the cache, nil if there is none.
+func (s MemoryState) LoadCacheEntry(id string) (*CacheEntry, error) {
+	return first(s.Cache, func(e *CacheEntry) bool { return e.ID == id }), nil
+}
+
+// LoadHolder returns the run that an entry of the cache names, nil if there is none.
+func (s MemoryState) LoadHolder(e *CacheEntry) (*Run, error) {
+	return first(s.Runs, e.HeldBy), nil
 }
 
 // LoadShard returns the shard of a fan-out page in a phase, nil if there is none.

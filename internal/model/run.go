@@ -37,6 +37,7 @@ type Run struct {
 	StartTime    *time.Time                 `json:"startTime,omitempty"`    // the batch's
 	Owner        string                     `json:"batchOwner,omitempty"`   // the batch's, when the run was made
 	Shadow       bool                       `json:"batchShadow,omitempty"`  // the batch is a shadow
+	NotBefore    *time.Time                 `json:"notBefore,omitempty"`    // of a forced request: no result of work that began before is used again; nil: any is
 	LastEvent    string                     `json:"lastEvent,omitempty"`    // the event applied last, to know it when it comes again
 	Task         string                     `json:"task,omitempty"`         // the work that released or retried it last, to know that when it comes again
 	CreatedAt    time.Time                  `json:"createdAt"`

@@ -28,6 +28,11 @@ type State interface {
 	// LoadOutputs stores the outputs of the members of an execution as an artifact, and returns the text of
 	// its key. It fails with a *Refusal where that cannot be done and a repetition does not help.
 	LoadOutputs(phase int) (string, error)
+	// LoadCacheEntry is nil where there is none.
+	LoadCacheEntry(id string) (*CacheEntry, error)
+	// LoadHolder is the run that an entry of the cache names, of any batch, as it is stored now; nil where
+	// there is no such run.
+	LoadHolder(e *CacheEntry) (*Run, error)
 	// LoadShard is nil where the page was not fanned out in the execution.
 	LoadShard(phase, page int) (*Shard, error)
 	LoadRunbook(name string, version int) (*runbook.Runbook, error)

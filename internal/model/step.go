@@ -39,6 +39,9 @@ type Step struct {
 	Expiries      int             `json:"expiries,omitempty"`      // jobs that their worker came to too late
 	RetryAfter    *time.Time      `json:"retryAfter,omitempty"`
 	Postponed     bool            `json:"postponed,omitempty"`   // RetryAfter is when it is dispatched, and no retry is counted
+	CacheID       string          `json:"cacheId,omitempty"`     // the entry of the cache under which the step is done, for others too; empty if it is not
+	Cached        *CacheSource    `json:"cached,omitempty"`      // the run that it waits for, or has its result from, without a job of its own
+	Waits         int             `json:"waits,omitempty"`       // how often it was postponed to wait for another run; never reset
 	QueuedUntil   *time.Time      `json:"queuedUntil,omitempty"` // when the job was last known to wait for its worker
 	Refused       *RefusedJob     `json:"refused,omitempty"`     // of the job in flight, an earlier delivery of which may run
 	SilentAt      *time.Time      `json:"silentAt,omitempty"`    // when a deadline first found the job's worker silent; nil when it was heard of since

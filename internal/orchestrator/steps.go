@@ -86,7 +86,7 @@ func (o *Orchestrator) onPollCheck(ctx context.Context, c message.StepCheck) err
 // onRetryCheck dispatches a step again whose retry delay has passed.
 func (o *Orchestrator) onRetryCheck(ctx context.Context, c message.StepCheck) error {
 	return o.decideOnStep(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
-		return model.RetryDue{Step: step, Count: c.Count}
+		return model.RetryDue{Step: step, Count: c.Count, Wait: c.Wait}
 	})
 }
 

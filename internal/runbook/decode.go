@@ -63,6 +63,7 @@ type draftStep struct {
 	onFailure position
 	pos       position
 	detached  position
+	cache     draftCache
 }
 
 // use is one variable in one template.
@@ -233,6 +234,7 @@ func (p *parser) step(n *yaml.Node, path string) (draftStep, position) {
 	if !ok {
 		return s, f.pos
 	}
+	p.cache(f, &s)
 	s.pos, s.detached, s.Detached = f.pos, f.at("detached"), f.boolean("detached")
 	return s, f.at("name")
 }

@@ -33,6 +33,7 @@ const (
 	CodeBadTemplate      = "bad-template"                 // braces that do not form `{{name}}`, or an unknown or incomplete filter
 	CodeBadType          = "bad-type"                     // the wrong type: a list instead of text, a field without a value, a number that needs quotes
 	CodeBadValue         = "bad-value"                    // the type is right, but the value is invalid, by itself or together with another field
+	CodeCache            = "cache"                        // the `cache` of a step cannot be used: where it is, with what is beside it, or by the variables in its key
 	CodeCaseMismatch     = "case-mismatch"                // a variable differs from a known one only by case, and so is a separate column
 	CodeCurlyQuotes      = "curly-quotes"                 // a value begins with a quote of a word processor
 	CodeDepthLimit       = "depth-limit"                  // a parameter is nested more than 32 deep

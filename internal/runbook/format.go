@@ -34,7 +34,7 @@ func (o Object) names(requiredOnly bool) []string {
 func Format() []Object {
 	return []Object{
 		fileObject, sourceObject, listObject, workbookObject, itemsObject, columnObject, additionsObject, quietObject, windowObject,
-		checkObject, phaseObject, stopObject, stepObject, pollObject, retryObject,
+		checkObject, phaseObject, stopObject, stepObject, pollObject, cacheObject, retryObject,
 	}
 }
 
@@ -54,8 +54,8 @@ var fileObject = Object{
 		{"checks", false, "Calls that only read, which find out before the first phase what would fail.", list(checkObject.form(), 0, MaxSteps)},
 		{"init", false, "Steps that run once per batch, before its phases. They have no member.", list(both(stepObject.form(), without("output_params"), attached()), 0, MaxSteps)},
 		{"phases", true, "A list of 1 to 200 phases.", list(phaseObject.form(), 1, MaxPhases)},
-		{"on_member_removed", false, "Steps that run for a member who leaves the batch.", stepsForm(0)},
-		{"rollbacks", false, "Named lists of steps. A step names one in `on_failure`.", named(title(), list(both(stepObject.form(), absent("on_failure"), attached()), 1, MaxSteps))},
+		{"on_member_removed", false, "Steps that run for a member who leaves the batch.", list(both(stepObject.form(), attached(), absent("cache")), 0, MaxSteps)},
+		{"rollbacks", false, "Named lists of steps. A step names one in `on_failure`.", named(title(), list(both(stepObject.form(), absent("on_failure", "cache"), attached()), 1, MaxSteps))},
 	},
 	Rules: []Form{
 		when(requires("trigger"), both(requires("items"), absent("data_source"), eachPhase(absent("offset")))),
@@ -165,9 +165,11 @@ var stepObject = Object{
 		{"on_failure", false, "The rollback that runs when the step has failed and no retry is left. Refused in a rollback.", text()},
 		{"poll", false, "For functions that answer `{\"complete\": false}` until they are done.", pollObject.form()},
 		{"retry", false, "Replaces the runbook's `retry` as a whole.", retryObject.form()},
+		{"cache", false, "The result is used again, also in other batches. Refused with `on_failure`, in `on_member_removed` and in a rollback.", cacheObject.form()},
 		{"detached", false, "`true`: nothing waits for the step. Only in `on_complete`, where the steps behind it are detached, too. See [Detached steps](../write-a-runbook.md#detached-steps). Default: `false`.", Form{"type": "boolean"}},
 		{"timeout", false, "The longest time from dispatch to result. Time in which the worker is busy with earlier jobs does not count. Default: `30m`.", durationForm()},
 	},
+	Rules: []Form{when(requires("cache"), absent("on_failure"))},
 }
 
 var pollObject = Object{

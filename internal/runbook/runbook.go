@@ -117,6 +117,7 @@ type Step struct {
 	Retry        *Retry            // replaces Runbook.Retry; nil when absent
 	Timeout      time.Duration     // from dispatch to result; never 0 after Parse
 	Require      bool              // of a check: the member starts no phase before it has passed
+	Cache        *Cache            // its result is used again; nil when it is not
 	Detached     bool              // of on_complete: nothing waits for it; see [Phase.Detached]
 }
 
@@ -301,7 +302,7 @@ func (r *Runbook) Optional(column string) bool {
 	}
 	optional := true
 	r.EachStep(func(s Step, _ []any) {
-		template.EachVariable([]any{s.Function, s.Params}, func(v template.Segment) {
+		template.EachVariable([]any{s.Function, s.Params, s.Cache.key()}, func(v template.Segment) {
 			optional = optional && (v.Text != column || v.MayLack())
 		})
 		optional = optional && !slices.Contains(s.When.Names(), column)
@@ -333,10 +334,10 @@ func (r *Runbook) OutputStep(variable string) (name string) {
 	return name
 }
 
-// References names the variables that the step's function, parameters and condition use,
+// References names the variables that the step's function, parameters, condition and cache use,
 // sorted, each once.
 func (s Step) References() []string {
-	names := template.References([]any{s.Function, s.Params})
+	names := template.References([]any{s.Function, s.Params, s.Cache.key()})
 	if s.When == nil {
 		return names
 	}

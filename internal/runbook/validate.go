@@ -33,6 +33,7 @@ func (p *parser) validate(d *draft) {
 	v.rollbackSteps()
 	v.display()
 	v.secrets()
+	v.cached()
 	v.conditions()
 	v.constants()
 	v.graphColumns()

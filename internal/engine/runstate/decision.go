@@ -130,7 +130,7 @@ func SentLate(r *model.Run, now time.Time) bool {
 
 // runChanged is the decision that only the run, and the member with it, change.
 func (t *transition) runChanged() model.Decision {
-	d := model.Decision{Writes: model.Writes{Runs: []*model.Run{t.run}}}
+	d := model.Decision{Writes: model.Writes{Runs: []*model.Run{t.run}}, Claims: t.claims}
 	if t.memberChanged {
 		d.Members = []*model.Member{t.member}
 	}

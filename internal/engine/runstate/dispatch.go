@@ -2,6 +2,7 @@ package runstate
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/model"
@@ -20,19 +21,21 @@ func (t *transition) dispatch(attempt string) error {
 		return nil
 	}
 	definition, step := t.definition(), t.step()
+	begins := step.RetryAfter == nil || step.Postponed
+	if begins {
+		if settled, err := t.skipOrFail(definition); settled || err != nil {
+			return err
+		}
+	}
+	if settled, err := t.consultCache(definition); settled || err != nil {
+		return err
+	}
+	if begins {
+		step.Attempts++
+	}
 	refused, err := t.loadOutputs(definition)
 	if err != nil {
 		return err
-	}
-	if step.RetryAfter == nil || step.Postponed {
-		skips, err := t.skips(definition)
-		if skips {
-			return t.proceed()
-		}
-		step.Attempts++
-		if err != nil {
-			return t.failStep(err.Error())
-		}
 	}
 	if refused != "" {
 		return t.failStep(refused)
@@ -60,6 +63,32 @@ func (t *transition) dispatch(attempt string) error {
 	step.Params, t.run.Secrets = params, t.secrets
 	t.markDispatched(attempt)
 	return nil
+}
+
+// skipOrFail goes on behind the step in hand if its condition is false, or fails the step if the condition
+// cannot be evaluated. It reports whether it did.
+func (t *transition) skipOrFail(d runbook.Step) (settled bool, err error) {
+	if d.When == nil {
+		return false, nil
+	}
+	fault := ""
+	if slices.Contains(d.When.Names(), runbook.VariableOutputs) {
+		if fault, err = t.loadOutputs(d); err != nil {
+			return false, err
+		}
+	}
+	if fault == "" {
+		skips, err := t.skips(d)
+		switch {
+		case skips:
+			return true, t.proceed()
+		case err == nil:
+			return false, nil
+		}
+		fault = err.Error()
+	}
+	t.step().Attempts++
+	return true, t.failStep(fault)
 }
 
 // markDispatched marks the step in hand as dispatched under a job id of its own.

@@ -14,6 +14,9 @@ func New(b *model.Batch, p model.Phase, m *model.Member, rb *runbook.Runbook, no
 		Batch: b.ID, Phase: p.ID, Kind: p.Kind, PhaseName: p.Name, Runbook: b.Runbook, Version: p.Version,
 		Status: model.RunWaiting, StartTime: b.StartTime, Owner: b.Owner, Shadow: b.IsShadow(), CreatedAt: now.UTC(),
 	}
+	if b.Requested != nil && b.Requested.Force {
+		run.NotBefore = b.StartTime
+	}
 	switch {
 	case m != nil:
 		run.Member, run.Page, run.Key = m.ID, m.Page, m.Key

@@ -84,7 +84,7 @@ func (t *transition) variables(names []string) (template.Variables, error) {
 // loadOutputs has the outputs of the phase's members stored, where a step uses them. Refused says why they
 // cannot be.
 func (t *transition) loadOutputs(d runbook.Step) (refused string, err error) {
-	if !d.UsesOutputs() {
+	if !d.UsesOutputs() || t.outputs != "" {
 		return "", nil
 	}
 	t.outputs, err = t.state.LoadOutputs(cmp.Or(t.run.Of, t.run.Phase))

@@ -110,6 +110,7 @@ func (t *transition) resolveStep(e model.StepResolved, step *model.Step) error {
 		t.abandonJob(e.Step)
 	}
 	by := e.By
+	step.Cached = nil
 	step.Status, step.CompletedAt, step.RetryAfter, step.Postponed, step.PollAt, step.Resolved = resolvedStatus(e), &t.now, nil, false, nil, &by
 	if e.Skip {
 		return nil

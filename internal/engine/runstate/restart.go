@@ -70,6 +70,7 @@ func restartAt(r *model.Run, task string, first int, todo func(step int) bool) {
 			s.Status, s.Job, s.Result, s.Error, s.Resolved = model.StepPending, "", nil, "", nil
 			s.DispatchedAt, s.CompletedAt, s.RetryAfter, s.Postponed, s.QueuedUntil = nil, nil, nil, false, nil
 			s.PollStartedAt, s.PolledAt, s.Answers, s.RetriesBefore = nil, nil, nil, s.RetryCount
+			s.CacheID, s.Cached = "", nil
 		}
 	}
 	r.Status, r.Current, r.EndedAt, r.Error, r.LastEvent, r.Next = model.RunWaiting, first, nil, "", "", 0

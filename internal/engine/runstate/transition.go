@@ -36,7 +36,8 @@ type transition struct {
 	member        *model.Member  // nil: not loaded
 	memberChanged bool           // the member's BusyUntil or UndoingUntil changed
 	made          *model.Batch   // the batch by which the run, which has no member, is made; nil: the run is stored
-	yielded       bool           // the run has yielded with this decision
+	claims        []*model.CacheEntry
+	yielded       bool // the run has yielded with this decision
 	now           time.Time
 	secrets       map[string]json.RawMessage // that the step in hand uses
 	outputs       string                     // key of the artifact with the outputs of the phase's members, where that step uses it
@@ -279,10 +280,13 @@ func matchEvent(run *model.Run, e model.RunEvent, now time.Time) (id string, app
 		}
 	case model.RetryDue:
 		id, index = fmt.Sprintf("retry:%d:%d", e.Step, e.Count), e.Step
+		if e.Wait > 0 {
+			id += fmt.Sprintf(":%d", e.Wait)
+		}
 		fits = func(s model.Step) bool {
 			// A message of an earlier postponement must not end a later one.
 			early := s.Postponed && now.Before(s.RetryAfter.Add(-model.ClockSlack))
-			return s.Status == model.StepPending && s.RetryAfter != nil && s.RetryCount == e.Count && !early
+			return s.Status == model.StepPending && s.RetryAfter != nil && s.RetryCount == e.Count && s.Waits == e.Wait && !early
 		}
 	}
 	return id, inHand(run, index) && run.PausedAt == nil && fits(run.Steps[index])

@@ -151,6 +151,15 @@ func (c *comparison) poll(path string, from, to *runbook.Poll) {
 	c.field(path+".timeout", durationText(from.Timeout), durationText(to.Timeout))
 }
 
+func (c *comparison) cache(path string, from, to *runbook.Cache) {
+	if from == nil || to == nil {
+		c.field(path, cacheText(from), cacheText(to))
+		return
+	}
+	c.field(path+".key", from.Key, to.Key)
+	c.field(path+".ttl", durationText(from.TTL), durationText(to.TTL))
+}
+
 func (c *comparison) phases(from, to []runbook.Phase) {
 	for _, p := range pair(from, to, func(p runbook.Phase) string { return p.Name }) {
 		path := "phases[" + p.name + "]"
@@ -202,6 +211,7 @@ func (c *comparison) step(path string, from, to runbook.Step) {
 	c.retry(path+".retry", from.Retry, to.Retry)
 	c.field(path+".timeout", durationText(from.Timeout), durationText(to.Timeout))
 	c.field(path+".require", flagText(from.Require), flagText(to.Require))
+	c.cache(path+".cache", from.Cache, to.Cache)
 	c.field(path+".detached", flagText(from.Detached), flagText(to.Detached))
 }
 
@@ -291,6 +301,13 @@ func pollText(p *runbook.Poll) string {
 		return ""
 	}
 	return "interval " + durationText(p.Interval) + ", timeout " + durationText(p.Timeout)
+}
+
+func cacheText(p *runbook.Cache) string {
+	if p == nil {
+		return ""
+	}
+	return "key " + p.Key + ", ttl " + durationText(p.TTL)
 }
 
 func quietHoursText(q *runbook.QuietHours) string {

@@ -31,7 +31,7 @@ func sample() *runbook.Runbook {
 	step := func(name string) runbook.Step {
 		return runbook.Step{
 			When: when,
-			Name: name, WorkerID: "w1", Function: "New", OnFailure: "undo", Timeout: time.Hour, Require: true, Detached: true,
+			Name: name, WorkerID: "w1", Function: "New", OnFailure: "undo", Timeout: time.Hour, Require: true, Detached: true, Cache: &runbook.Cache{Key: "{{Mail}}", TTL: time.Hour},
 			Params:       map[string]any{"Mail": "{{email}}", "Options": map[string]any{"Days": json.Number("3")}},
 			OutputParams: map[string]string{"UserId": "id"},
 			Poll:         &runbook.Poll{Interval: time.Minute, Timeout: 24 * time.Hour},

@@ -151,6 +151,7 @@ var beyond = map[string][]string{
 	runbook.CodeBadOffset:       {"is longer than 3650d"},
 	runbook.CodeBadDuration:     {"is longer than 3650d"},
 	runbook.CodeUnquoted:        {".params."},
+	runbook.CodeCache:           {"has no variable", "differs in each batch", "is longer than expires"},
 	runbook.CodeDetached:        {"is behind the detached step", "is a secret output"},
 	runbook.CodeUnknownRollback: nil, runbook.CodeUnknownSpecial: nil, runbook.CodeUnresolvable: nil, runbook.CodeBadTimeZone: nil,
 }
