@@ -143,9 +143,18 @@ type Step struct {
 	RetryAfter     *time.Time      `json:"retryAfter,omitempty"`
 	Deadline       *time.Time      `json:"deadline,omitempty"` // when the job in flight is given up
 	Resolved       *Attribution    `json:"resolved,omitempty"` // who skipped it or marked it done
+	Cached         *CachedResult   `json:"cached,omitempty"`   // nil: the step is not from the cache, and does not wait for it
 	Late           []AbandonedJob  `json:"abandonedJobs,omitempty"`
 	Attempts       []StepAttempt   `json:"attempts,omitempty"` // the last 20; none if the first succeeded
 	Actions        []Action        `json:"actions,omitempty"`  // left out in lists
+}
+
+// CachedResult names the step of another run that a step has its result from, or waits for.
+type CachedResult struct {
+	BatchID  int        `json:"batchId"`
+	MemberID int        `json:"memberId"` // 0: the run has no member
+	StepID   int64      `json:"stepId"`
+	At       *time.Time `json:"succeededAt,omitempty"` // nil: it is under way, and the step waits for it
 }
 
 // StepPoll says how a step polls, and since when it has.

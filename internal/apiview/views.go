@@ -189,6 +189,9 @@ func Step(rb *runbook.Runbook, r *model.Run, index int, records map[string]worke
 			view.Poll.EarlierAnswers = append(view.Poll.EarlierAnswers, api.PollAnswer{Text: a.Text, LastAt: a.Last})
 		}
 	}
+	if c := s.Cached; c != nil && (c.At != nil || s.Status == model.StepPending) {
+		view.Cached = &api.CachedResult{BatchID: c.Batch, MemberID: c.Member, StepID: model.StepID(c.Phase, c.Member, c.Step), At: c.At}
+	}
 	if s.JobInFlight() {
 		view.Deadline = r.DeadlineAt
 	}

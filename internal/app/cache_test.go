@@ -97,6 +97,9 @@ func TestTwoBatchesDoTheWorkOfAKeyOnce(t *testing.T) {
 		if step := s.stored(second, 1, 1).Steps[0]; step.Cached == nil || step.Cached.Batch != first || step.Attempts != 0 || step.RetryAfter == nil {
 			t.Errorf("the step that waits: %+v", step)
 		}
+		if v := s.step(second, 1, "sync"); v.Cached == nil || v.Cached.BatchID != first || v.Cached.At != nil || v.Status != api.StepPending {
+			t.Errorf("the step that waits is shown as %+v", v)
+		}
 		for _, j := range s.jobs {
 			result, _ := contextOf(j)
 			s.answersJob(j, result, nil)
@@ -111,6 +114,9 @@ func TestTwoBatchesDoTheWorkOfAKeyOnce(t *testing.T) {
 		}
 		if step := s.stored(second, 1, 1).Steps[0]; step.Cached == nil || step.Cached.Batch != first || step.Cached.At == nil || step.Job != "" || step.Attempts != 0 {
 			t.Errorf("the step from the cache: %+v", step)
+		}
+		if v := s.step(second, 1, "sync"); v.Cached == nil || v.Cached.StepID != s.step(first, 1, "sync").ID || v.Cached.At == nil || v.Status != api.StepSucceeded {
+			t.Errorf("the step from the cache is shown as %+v", v)
 		}
 	})
 }

@@ -2447,9 +2447,23 @@ export interface components {
             resolved?: components["schemas"]["Attribution"];
             /** @description The last 20 attempts that have ended, oldest first. Absent if the first one succeeded. */
             attempts?: components["schemas"]["StepAttempt"][];
+            /** @description The step of another run that the result is from, or that the step waits for. Absent for a step that has a job of its own. */
+            cached?: components["schemas"]["CachedResult"];
             abandonedJobs?: components["schemas"]["AbandonedJob"][];
             /** @description What the caller can do now, and why not the rest. Only for a single step. */
             actions?: components["schemas"]["Action"][];
+        };
+        CachedResult: {
+            batchId: number;
+            /** @description 0 for a run without a member. */
+            memberId: number;
+            /** Format: int64 */
+            stepId: number;
+            /**
+             * Format: date-time
+             * @description Absent while it is under way.
+             */
+            succeededAt?: string;
         };
         /** @description How the step polls, and since when it has. */
         StepPoll: {

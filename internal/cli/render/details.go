@@ -173,12 +173,16 @@ func (c *Printer) PrintStep(batch int, v api.Step) error {
 	if v.DispatchedAt != nil && v.CompletedAt != nil {
 		took = v.CompletedAt.Sub(*v.DispatchedAt)
 	}
+	cached := ""
+	if v.Cached != nil {
+		cached = cachedNote(*v.Cached)
+	}
 	duration := ""
 	if took > 0 {
 		duration = round(took)
 	}
 	c.printFields(field{"Step", v.ID}, field{"Name", v.Name}, field{"Batch", batch}, field{"Phase", v.Phase}, field{"Version", v.RunbookVersion}, field{"Kind", stepKind(v)},
-		field{"Member", stepMember(v)}, field{"Worker", v.WorkerID}, field{"Function", v.Function}, field{"Condition", v.When}, field{"Status", v.Status}, field{"Error", v.Error},
+		field{"Member", stepMember(v)}, field{"Worker", v.WorkerID}, field{"Function", v.Function}, field{"Condition", v.When}, field{"Status", v.Status}, field{"Error", v.Error}, field{"Cache", cached},
 		field{"Job", v.JobID}, field{"Dispatched", v.DispatchedAt}, field{"Completed", v.CompletedAt}, field{"Took", duration},
 		field{"Timeout", span(v.TimeoutSeconds)}, field{"Deadline", v.Deadline}, field{"Retries", retriesOf(v)}, field{"Next retry", v.RetryAfter},
 		field{"Polls", pollsOf(v)}, field{"Polling since", pollTime(v, func(p *api.StepPoll) *time.Time { return p.StartedAt })},

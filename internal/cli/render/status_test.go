@@ -51,3 +51,20 @@ func TestRetriesOfARepeatedStep(t *testing.T) {
 		}
 	}
 }
+
+// A step says from where its result is, in lists and by itself.
+func TestStepFromTheCache(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	for want, c := range map[string]*api.CachedResult{
+		"from the cache: done on " + render.Stamp(at) + " by batch 7, member 3": {BatchID: 7, MemberID: 3, At: &at},
+		"from the cache: done on " + render.Stamp(at) + " by batch 7\n":         {BatchID: 7, At: &at},
+		"waits for the same work of batch 7, member 3":                          {BatchID: 7, MemberID: 3},
+	} {
+		var out bytes.Buffer
+		p := render.Printer{Stdout: &out, Stderr: &out}
+		if err := p.PrintStep(1, api.Step{Cached: c}); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("want %q: %s, %v", want, out.String(), err)
+		}
+	}
+}

@@ -388,6 +388,9 @@ func stepNote(v api.Step) string {
 		}
 		parts = append(parts, done+Because(v.Resolved.By, v.Resolved.Why))
 	}
+	if v.Cached != nil {
+		parts = append(parts, cachedNote(*v.Cached))
+	}
 	for _, late := range v.Late {
 		switch {
 		case late.At == nil:
@@ -398,6 +401,18 @@ func stepNote(v api.Step) string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// cachedNote says from where a step has its result, or for what it waits.
+func cachedNote(c api.CachedResult) string {
+	of := fmt.Sprintf("batch %d", c.BatchID)
+	if c.MemberID > 0 {
+		of += fmt.Sprintf(", member %d", c.MemberID)
+	}
+	if c.At == nil {
+		return "waits for the same work of " + of
+	}
+	return "from the cache: done on " + Stamp(*c.At) + " by " + of
 }
 
 // are returns a number with its noun and verb.
