@@ -86,6 +86,22 @@ func TestStepsFitTheFunctions(t *testing.T) {
 	}
 }
 
+// A repository is read once for each owner and time of its last push. The training is skipped by its function, which finds the
+// model by the fingerprint of the bundle.
+func TestUnchangedRepositoriesAreNotReadAgain(t *testing.T) {
+	t.Parallel()
+	rb := load(t)
+	cache := rb.Phases[0].Steps[0].Cache
+	if cache == nil || !slices.Equal(template.References(cache.Key), []string{"PushedAt", "Repository", "_batch_owner"}) || cache.TTL != rb.Request.Expires {
+		t.Errorf("the cache of the sync is %+v", cache)
+	}
+	for _, step := range rb.Phases[0].OnComplete {
+		if step.Cache != nil {
+			t.Errorf("%s has a cache", step.Name)
+		}
+	}
+}
+
 // The items are the repositories of the local GitHub, with the times of their last pushes.
 func TestItemsAreTheRepositoriesOfTheSeed(t *testing.T) {
 	t.Parallel()

@@ -315,13 +315,13 @@ func (p *pipelineDemo) change(ctx context.Context) error {
 	return p.expect(ctx, b, r, api.PipelineCompleted, 2, "docs", "shop")
 }
 
-// force starts a batch that finds everything as it is.
+// force starts a batch that reads all repositories again, and finds everything as it is.
 func (p *pipelineDemo) force(ctx context.Context) error {
 	b, r, err := p.request(ctx, "--force")
 	if err != nil {
 		return err
 	}
-	return p.expect(ctx, b, r, api.PipelineCompleted, 2)
+	return p.expect(ctx, b, r, api.PipelineCompleted, 2, p.names()...)
 }
 
 // fail has a repository that GitHub blocks, whose earlier context the bundle keeps, and one that does not exist.
