@@ -25,6 +25,7 @@ import (
 type rehearseFlags struct {
 	simulateFlags
 	source, target  string
+	identity        string
 	workers         map[string]string
 	report, json    string
 	parallelism     int
@@ -48,8 +49,8 @@ Nothing leaves the machine, and no real tenant is changed.
   runbook            the file that you would publish
   --members          the CSV file of members; for a runbook with a queried data source, the result
                      of the query
-  --source, --target a copy of each tenant: a JSON file as for local up --seed. A runbook for one
-                     tenant needs --target only
+  --source, --target a copy of each tenant: the folder that tenant export wrote, or a JSON file
+                     as for local up --seed. A runbook for one tenant needs --target only
   --start            T-0, as for runbook simulate
   --answers          approvals, and who joins or leaves, as for runbook simulate. Without it each
                      phase is approved at once
@@ -77,6 +78,7 @@ batch completes without failures, else 1.`,
 	flags.StringVar(&f.zone, "time-zone", "UTC", "time zone of times without one, such as Europe/Berlin")
 	flags.StringVar(&f.source, "source", "", "copy of the source tenant")
 	flags.StringVar(&f.target, "target", "", "copy of the target tenant")
+	flags.StringVar(&f.identity, "identity", "", "file with the private keys of encrypted snapshots, as age-keygen writes it")
 	flags.StringToStringVar(&f.workers, "worker", nil, "tenant of a worker, ID=source or ID=target; repeatable")
 	flags.StringVar(&f.answers, "answers", "", "YAML file with approvals, and who joins or leaves")
 	flags.StringVar(&f.functions, "functions", "", "directory of custom functions")
@@ -132,7 +134,7 @@ func (f *rehearseFlags) config(file string) (rehearse.Config, error) {
 		if t.path == "" {
 			continue
 		}
-		one, err := rehearse.ReadTenant(t.name, t.path)
+		one, err := rehearse.ReadTenant(t.name, t.path, f.identity)
 		if err != nil {
 			return c, exit.Usage(fmt.Errorf("--%s: %w", t.name, err))
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/heap"
+	"github.com/matoolkit/matoolkit/internal/snapshot"
 	"github.com/matoolkit/matoolkit/internal/termlog"
 	"github.com/matoolkit/matoolkit/local/demo"
 	"github.com/matoolkit/matoolkit/local/entra"
@@ -44,6 +45,7 @@ type upFlags struct {
 	seeds     []string
 	github    string
 	tenants   []string
+	identity  string
 	stats     string
 	open      bool
 	verbose   bool
@@ -76,7 +78,8 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&f.config.AppDir, "app", "dist", "directory of the built Functions app")
 	flags.BoolVar(&f.config.AutoApprove, "auto-approve", false, "approve every sign-in as the administrator, without a browser")
 	flags.StringSliceVar(&f.config.Workers, "worker-id", nil, "workers with a subscription (default: worker-01, or one for each of --tenants: worker-NAME)")
-	flags.StringSliceVar(&f.tenants, "tenants", nil, "names of Microsoft 365 tenants, such as source,target (default: one without a name)")
+	flags.StringSliceVar(&f.tenants, "tenants", nil, "names of Microsoft 365 tenants, such as source,target, or with the folders of their snapshots, such as source=FOLDER,target=FOLDER (default: one without a name)")
+	flags.StringVar(&f.identity, "identity", "", "file with the private keys of encrypted snapshots, as age-keygen writes it")
 	flags.StringArrayVar(&f.settings, "setting", nil, "setting of the programs, NAME=VALUE: those of the worker go to the workers, others, such as the connection of a data_source, to the handler; with --tenants also TENANT:NAME=VALUE for one worker; repeatable")
 	flags.StringArrayVar(&f.programs, "container", nil, "run a local program as the container of an image, IMAGE=PROGRAM, and the container scaler; repeatable")
 	flags.StringVar(&f.topology, "topology", "", "queues and topics as a Config.json of the official emulator (default: those of matoolkit, which a host always gets)")
@@ -122,6 +125,24 @@ func (f *upFlags) elsewhere(flags *pflag.FlagSet) {
 	}
 }
 
+// openSnapshots takes the folders of snapshots out of --tenants, NAME=FOLDER.
+func (f *upFlags) openSnapshots(c *system.Config) error {
+	c.Snapshots = map[string]*snapshot.Reader{}
+	for i, text := range f.tenants {
+		name, folder, has := strings.Cut(text, "=")
+		if !has {
+			continue
+		}
+		f.tenants[i] = name
+		r, err := snapshot.Open(folder, f.identity)
+		if err != nil {
+			return exit.Usage(fmt.Errorf("--tenants %s: %w", text, err))
+		}
+		c.Snapshots[name] = r
+	}
+	return nil
+}
+
 // containers parses IMAGE=PROGRAM, and finds the programs, which start in other directories.
 func containers(all []string) (map[string]string, error) {
 	read := map[string]string{}
@@ -148,6 +169,9 @@ const heapFloor = 48 << 20
 func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	heap.SetFloor(heapFloor)
 	c := f.config
+	if err := f.openSnapshots(&c); err != nil {
+		return err
+	}
 	settings, err := system.ReadSettings(f.settings, f.tenants)
 	if err != nil {
 		return exit.Usage(fmt.Errorf("--setting: %w", err))
@@ -158,6 +182,14 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	}
 	if c.Tenants, err = entra.NamedTenants(f.tenants...); err != nil {
 		return exit.Usage(fmt.Errorf("--tenants: %w", err))
+	}
+	for i, t := range c.Tenants {
+		if r := c.Snapshots[t.Name]; r != nil {
+			c.Tenants[i].TenantID = r.Manifest().TenantID
+		}
+		if slices.ContainsFunc(c.Tenants[:i], func(o entra.Named) bool { return strings.EqualFold(o.TenantID, c.Tenants[i].TenantID) }) {
+			return exit.Usage(fmt.Errorf("--tenants: the snapshot of %s is of the tenant of another one", t.Name))
+		}
 	}
 	seeds, err := readSeeds(f.seeds, f.tenants)
 	if err != nil {
@@ -204,7 +236,7 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	// Memory is cheaper on a laptop than garbage collection, up to a limit. Service Bus keeps the message
 	// ids of ten minutes, up to a million under load.
 	debug.SetGCPercent(400)
-	if debug.SetMemoryLimit(-1) == math.MaxInt64 { // else GOMEMLIMIT has set it
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 && len(c.Snapshots) == 0 { // else GOMEMLIMIT has set it
 		debug.SetMemoryLimit(384 << 20)
 	}
 	began := time.Now()

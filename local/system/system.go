@@ -22,6 +22,7 @@ import (
 
 	bus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/env"
+	"github.com/matoolkit/matoolkit/internal/snapshot"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/arm"
 	"github.com/matoolkit/matoolkit/local/blob"
@@ -91,16 +92,18 @@ func FreeAddresses() Addresses {
 
 // Config of a System.
 type Config struct {
-	Parts       []Part            // empty: all; parts that run elsewhere are found at their address
-	Elsewhere   []Part            // parts that run elsewhere and that Endpoints lists nevertheless
-	Addresses   Addresses         // a zero value: DefaultAddresses
-	DataDir     string            // keeps all state; empty keeps none
-	AppDir      string            // the staged Functions app
-	AutoApprove bool              // sign-ins need no browser: each is the administrator's
-	Workers     []string          // have a subscription each, the first is whom WorkerEnv is for; empty: worker-01, or none with Tenants
-	Tenants     []entra.Named     // Microsoft 365 tenants with a worker each; empty: one, which is that of the admin API
-	Topology    []byte            // of Service Bus, in the emulator's Config.json form; empty: what the product needs
-	Settings    map[string]string // app settings of the handler; those of names also rename topics and subscriptions
+	Parts       []Part        // empty: all; parts that run elsewhere are found at their address
+	Elsewhere   []Part        // parts that run elsewhere and that Endpoints lists nevertheless
+	Addresses   Addresses     // a zero value: DefaultAddresses
+	DataDir     string        // keeps all state; empty keeps none
+	AppDir      string        // the staged Functions app
+	AutoApprove bool          // sign-ins need no browser: each is the administrator's
+	Workers     []string      // have a subscription each, the first is whom WorkerEnv is for; empty: worker-01, or none with Tenants
+	Tenants     []entra.Named // Microsoft 365 tenants with a worker each; empty: one, which is that of the admin API
+	// Snapshots have the objects of tenants, by their names in Tenants, which has their tenant ids.
+	Snapshots map[string]*snapshot.Reader
+	Topology  []byte            // of Service Bus, in the emulator's Config.json form; empty: what the product needs
+	Settings  map[string]string // app settings of the handler; those of names also rename topics and subscriptions
 	// WorkerSettings are settings of workers by the names of their tenants; those of all workers have the empty name.
 	WorkerSettings map[string]map[string]string
 	Containers     map[string]string // programs by image, which Azure Container Instances runs; empty: the container scaler is off

@@ -43,6 +43,9 @@ func (s *System) startSeveral(ctx context.Context) (err error) {
 	g := tenant.TenantsConfig{Addr: s.config.Addresses.Tenant, TenantOf: s.tenantOf, Logger: s.config.Logger}
 	for _, n := range s.config.Tenants {
 		t := tenant.Named{Name: n.Name, Config: s.tenantConfig(n.TenantID, n.AdminObjectID, n.AdminUPN)}
+		if t.Snapshot = s.config.Snapshots[n.Name]; t.Snapshot != nil {
+			t.Seed.Users[0]["mailNickname"] = "matoolkit-local-admin" // a real tenant can have an admin
+		}
 		if t.DataDir, err = s.dir("tenant-" + n.Name); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -50,6 +51,13 @@ func (s *Server) Licenses() []License {
 	s.dir.Lock()
 	defer s.dir.Unlock()
 	return slices.Clone(s.dir.Licenses)
+}
+
+// Domains are the verified domains; none: all are accepted.
+func (s *Server) Domains() []string {
+	s.dir.Lock()
+	defer s.dir.Unlock()
+	return slices.Sorted(maps.Keys(s.dir.Domains))
 }
 
 // counters count the requests of each operation by status; 0 stands for a

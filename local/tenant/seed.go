@@ -81,11 +81,8 @@ func (s *Server) Seed(seed Seed) error {
 		}
 	}
 	for i, u := range seed.DeletedUsers {
-		if u.ID() == "" || u.Text("deletedDateTime") == "" {
-			return fmt.Errorf("tenant: seed deleted user %d: a deleted user needs an id and a deletedDateTime", i)
-		}
-		if err := s.dir.KeepDeleted(u.With(map[string]any{"id": directory.Fold(u.ID())})); err != nil {
-			return err
+		if err := s.seedDeleted(u); err != nil {
+			return fmt.Errorf("tenant: seed deleted user %d: %w", i, err)
 		}
 	}
 	groups := map[string]bool{} // members that may come later
@@ -135,6 +132,13 @@ func (s *Server) Seed(seed Seed) error {
 		}
 	}
 	return nil
+}
+
+func (s *Server) seedDeleted(u User) error {
+	if u.ID() == "" || u.Text("deletedDateTime") == "" {
+		return errors.New("a deleted user needs an id and a deletedDateTime")
+	}
+	return s.dir.KeepDeleted(u.With(map[string]any{"id": directory.Fold(u.ID())}))
 }
 
 func (s *Server) seedPolicy(p Policy) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/matoolkit/matoolkit/internal/loopback"
+	"github.com/matoolkit/matoolkit/internal/snapshot"
 	"github.com/matoolkit/matoolkit/local/tenant/directory"
 	"github.com/matoolkit/matoolkit/local/tenant/exchange"
 	"github.com/matoolkit/matoolkit/local/tenant/graph"
@@ -73,10 +74,11 @@ const maxBody = 4 << 20 // Graph's limit for one request
 // Config is the configuration of a tenant. The zero value works, with state
 // in memory on a free port.
 type Config struct {
-	Addr     string // loopback address, default 127.0.0.1:0
-	DataDir  string // directory of the state; empty: in memory only
-	TenantID string // default DefaultTenantID
-	Seed     *Seed  // put in at the start; objects that exist already are left alone
+	Addr     string           // loopback address, default 127.0.0.1:0
+	DataDir  string           // directory of the state; empty: in memory only
+	TenantID string           // default DefaultTenantID
+	Seed     *Seed            // put in at the start; objects that exist already are left alone
+	Snapshot *snapshot.Reader // put in after the seed, likewise
 
 	// VerifyToken judges a bearer token for one of the two audiences; nil
 	// accepts any token that is not empty.
@@ -191,6 +193,11 @@ func open(ctx context.Context, cfg Config) (s *Server, err error) {
 	s.openServices()
 	if cfg.Seed != nil {
 		if err := s.Seed(*cfg.Seed); err != nil {
+			return nil, errors.Join(err, s.dir.Close())
+		}
+	}
+	if cfg.Snapshot != nil {
+		if err := s.Load(cfg.Snapshot); err != nil {
 			return nil, errors.Join(err, s.dir.Close())
 		}
 	}

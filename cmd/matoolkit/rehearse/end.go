@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
+	"github.com/matoolkit/matoolkit/internal/snapshot"
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
@@ -109,8 +110,10 @@ func (e *end) sender() string {
 // Tenant is the input of one tenant.
 type Tenant struct {
 	Name string
-	ID   string // of the real tenant; empty: one that follows from the name
+	ID   string // of the real tenant
 	Seed tenant.Seed
+	// Snapshot has the objects beside those of Seed; nil: there are no others.
+	Snapshot *snapshot.Reader
 }
 
 // open starts the tenants and their workers. The servers stop when ctx ends.
@@ -125,9 +128,8 @@ func open(ctx context.Context, tenants []Tenant, a Assumptions, extra []catalog.
 			return nil, fmt.Errorf("the tenant %s is given twice", t.Name)
 		}
 		ends[t.Name] = e
-		domains = append(domains, t.Seed.VerifiedDomains...)
 		config.Tenants = append(config.Tenants, tenant.Named{Name: t.Name, Config: tenant.Config{
-			TenantID: t.ID, Seed: &t.Seed, Now: func() time.Time { return e.tape.now }, Logger: config.Logger,
+			TenantID: t.ID, Seed: &t.Seed, Snapshot: t.Snapshot, Now: func() time.Time { return e.tape.now }, Logger: config.Logger,
 			MoveDelay: seconds(a.CopySeconds), ProvisionDelay: seconds(a.ProvisionSeconds),
 		}})
 	}
@@ -135,10 +137,13 @@ func open(ctx context.Context, tenants []Tenant, a Assumptions, extra []catalog.
 	if err != nil {
 		return nil, err
 	}
+	for _, t := range tenants {
+		ends[t.Name].server = group.Tenant(t.Name)
+		domains = append(domains, ends[t.Name].server.Domains()...)
+	}
 	slices.Sort(domains)
 	for _, t := range tenants {
 		e := ends[t.Name]
-		e.server = group.Tenant(t.Name)
 		if err := e.connect(group.URL(), t.ID, slices.Compact(domains), extra); err != nil {
 			return nil, errors.Join(fmt.Errorf("tenant %s: %w", t.Name, err), group.Close())
 		}

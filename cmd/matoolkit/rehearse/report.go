@@ -3,6 +3,7 @@ package rehearse
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -54,6 +55,8 @@ type TenantSummary struct {
 	Users      int    `json:"users"`
 	Groups     int    `json:"groups"`
 	Recipients int    `json:"recipients"`
+	// TakenAt is when the snapshot was taken; nil for a seed.
+	TakenAt *time.Time `json:"takenAt,omitempty"`
 }
 
 // ErrorGroup are errors of one step that differ only in what they are about.
@@ -136,6 +139,13 @@ func (p *played) report(c Config, rb *runbook.Runbook) *Report {
 		name := given.Name
 		before, after := p.before[name], p.after[name]
 		summary := TenantSummary{Name: name, ID: given.ID}
+		if given.Snapshot != nil {
+			m := given.Snapshot.Manifest()
+			summary.TakenAt = &m.TakenAt
+			for _, left := range m.LeftOut {
+				r.Notes = append(r.Notes, fmt.Sprintf("the snapshot of %s does not have %s: %s", name, left.What, left.Why))
+			}
+		}
 		for o := range before.objects {
 			switch o.kind {
 			case kindUser:

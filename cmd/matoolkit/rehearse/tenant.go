@@ -8,11 +8,20 @@ import (
 	"io"
 	"os"
 
+	"github.com/matoolkit/matoolkit/internal/snapshot"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
-// ReadTenant reads a tenant from a file in the form of a seed.
-func ReadTenant(name, path string) (Tenant, error) {
+// ReadTenant opens a copy of a tenant: the folder of a snapshot, or a file in the form of a seed. identityFile has the private
+// keys of an encrypted snapshot, and can be empty.
+func ReadTenant(name, path, identityFile string) (Tenant, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		r, err := snapshot.Open(path, identityFile)
+		if err != nil {
+			return Tenant{}, err
+		}
+		return Tenant{Name: name, ID: r.Manifest().TenantID, Snapshot: r}, nil
+	}
 	named, err := entra.NamedTenants(name)
 	if err != nil {
 		return Tenant{}, err

@@ -12,7 +12,7 @@ func (d *Directory) KeepDeleted(u User) error {
 	if d.disk != nil {
 		body, err := json.Marshal(u)
 		if err == nil {
-			_, err = d.disk.db.Exec(`INSERT INTO deleted_user (id, body) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body`, u.ID(), string(body))
+			_, err = d.disk.to().Exec(`INSERT INTO deleted_user (id, body) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body`, u.ID(), string(body))
 		}
 		if err != nil {
 			return fmt.Errorf("tenant: save deleted user %s: %w", u.ID(), err)

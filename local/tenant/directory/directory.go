@@ -4,6 +4,7 @@ package directory
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -264,6 +265,18 @@ func (d *Directory) LeaveGroups(id string, at time.Time) []Change {
 		}
 	}
 	return changes
+}
+
+// Together has all commits of do reach the disk at once, when it returns. They are in memory meanwhile, and stay there and
+// on disk also where it returns an error.
+func (d *Directory) Together(do func() error) error {
+	if d.disk == nil {
+		return do()
+	}
+	if err := d.disk.begin(); err != nil {
+		return err
+	}
+	return errors.Join(do(), d.disk.end())
 }
 
 // Commit puts all changes on disk in one transaction and then in memory. An

@@ -14,7 +14,38 @@ import (
 
 // disk is the state on disk: the latest version of every object. A save has
 // reached the disk when it returns.
-type disk struct{ db *sql.DB }
+type disk struct {
+	db *sql.DB
+	tx *sql.Tx // of Together; nil outside of it
+}
+
+// executor is the database, or the transaction that is open.
+type executor interface {
+	Exec(query string, args ...any) (sql.Result, error)
+}
+
+func (k *disk) to() executor {
+	if k.tx != nil {
+		return k.tx
+	}
+	return k.db
+}
+
+func (k *disk) begin() (err error) {
+	if k.tx, err = k.db.Begin(); err != nil {
+		return fmt.Errorf("tenant: save: %w", err)
+	}
+	return nil
+}
+
+func (k *disk) end() error {
+	tx := k.tx
+	k.tx = nil
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("tenant: save: %w", err)
+	}
+	return nil
+}
 
 func openDisk(ctx context.Context, dir string) (*disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -42,11 +73,24 @@ func openDisk(ctx context.Context, dir string) (*disk, error) {
 }
 
 func (k *disk) save(changes []Change) error {
+	if k.tx != nil {
+		return saveIn(k.tx, changes)
+	}
 	tx, err := k.db.Begin()
 	if err != nil {
 		return fmt.Errorf("tenant: save: %w", err)
 	}
 	defer tx.Rollback()
+	if err := saveIn(tx, changes); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("tenant: save: %w", err)
+	}
+	return nil
+}
+
+func saveIn(tx executor, changes []Change) (err error) {
 	for _, c := range changes {
 		if c.deletes() {
 			_, err = tx.Exec(`DELETE FROM object WHERE kind = ? AND id = ?`, c.kind, c.id)
@@ -60,9 +104,6 @@ func (k *disk) save(changes []Change) error {
 		if err != nil {
 			return fmt.Errorf("tenant: save %s %s: %w", c.kind, c.id, err)
 		}
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("tenant: save: %w", err)
 	}
 	return nil
 }
@@ -95,7 +136,7 @@ const (
 
 func (k *disk) saveNames(table string, names []string) error {
 	for _, name := range names {
-		if _, err := k.db.Exec(`INSERT OR IGNORE INTO `+table+` (name) VALUES (?)`, name); err != nil {
+		if _, err := k.to().Exec(`INSERT OR IGNORE INTO `+table+` (name) VALUES (?)`, name); err != nil {
 			return fmt.Errorf("tenant: save %s %s: %w", table, name, err)
 		}
 	}
@@ -122,7 +163,7 @@ func (k *disk) loadNames(ctx context.Context, table string) ([]string, error) {
 func (k *disk) saveLicense(l License) error {
 	body, err := json.Marshal(l)
 	if err == nil {
-		_, err = k.db.Exec(`INSERT INTO license (part, body) VALUES (?, ?) ON CONFLICT (part) DO UPDATE SET body = excluded.body`, Fold(l.SkuPartNumber), string(body))
+		_, err = k.to().Exec(`INSERT INTO license (part, body) VALUES (?, ?) ON CONFLICT (part) DO UPDATE SET body = excluded.body`, Fold(l.SkuPartNumber), string(body))
 	}
 	if err != nil {
 		return fmt.Errorf("tenant: save license %s: %w", l.SkuPartNumber, err)

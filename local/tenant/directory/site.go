@@ -106,7 +106,7 @@ func (d *Directory) putSite(s Site) {
 func (k *disk) saveSite(s Site) error {
 	body, err := json.Marshal(s)
 	if err == nil {
-		_, err = k.db.Exec(`INSERT INTO site (url, body) VALUES (?, ?) ON CONFLICT (url) DO UPDATE SET body = excluded.body`, Fold(s.URL), string(body))
+		_, err = k.to().Exec(`INSERT INTO site (url, body) VALUES (?, ?) ON CONFLICT (url) DO UPDATE SET body = excluded.body`, Fold(s.URL), string(body))
 	}
 	if err != nil {
 		return fmt.Errorf("tenant: save site %s: %w", s.URL, err)
