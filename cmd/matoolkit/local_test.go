@@ -30,6 +30,7 @@ func TestWrongUsageOfLocalIsReportedAsSuch(t *testing.T) {
 		"local up --free-ports --host 127.0.0.1:1":             "--free-ports and --host cannot be given together",
 		"local up --tenants Source":                            `invalid name of a tenant "Source"`,
 		"local up --tenants source,source":                     "the tenant source is given twice",
+		"local up --tenants source=nowhere":                    "--tenants source=nowhere: ",
 		"local up --tenants source --seed tenant.json":         "give NAME=FILE with one of the tenants source",
 		"local up --tenants source --seed target=tenant.json":  "give NAME=FILE with one of the tenants source",
 		"local env --tenant source":                            "--tenant needs --for worker",

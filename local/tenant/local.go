@@ -53,6 +53,13 @@ func (s *Server) Licenses() []License {
 	return slices.Clone(s.dir.Licenses)
 }
 
+// DeletedUsers are the users in the deleted items.
+func (s *Server) DeletedUsers() []User {
+	s.dir.Lock()
+	defer s.dir.Unlock()
+	return slices.Clone(s.dir.DeletedUsers)
+}
+
 // Domains are the verified domains; none: all are accepted.
 func (s *Server) Domains() []string {
 	s.dir.Lock()

@@ -57,7 +57,7 @@ func TestASnapshotIsLoadedAsASeedIs(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"source", "target"} {
 		var seed tenant.Seed
-		if err := json.Unmarshal(testenv.Must(os.ReadFile("../../examples/tenant-to-tenant/" + name + ".json"))(t), &seed); err != nil {
+		if err := json.Unmarshal(testenv.Must(os.ReadFile("../../examples/tenant-to-tenant/"+name+".json"))(t), &seed); err != nil {
 			t.Fatal(err)
 		}
 		identify(&seed)

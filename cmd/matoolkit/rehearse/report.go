@@ -34,7 +34,7 @@ type Report struct {
 	Complete  bool `json:"complete"` // all batches completed, and nobody failed
 
 	Errors   []ErrorGroup `json:"errors"`   // of steps and required checks
-	Warnings []ErrorGroup `json:"warnings"` // of other checks
+	Warnings []ErrorGroup `json:"warnings"` // of other checks, and of deleted users
 	Phases   []Phase      `json:"phases"`
 	Licenses []License    `json:"licenses"`
 	Calls    []Calls      `json:"calls"`
@@ -135,6 +135,7 @@ func (p *played) report(c Config, rb *runbook.Runbook) *Report {
 		Tenants: []TenantSummary{}, Phases: []Phase{}, Licenses: []License{}, Calls: []Calls{}, Changes: []Change{},
 		Notes: append(append([]string{}, t.Warnings...), t.Remaining...), NotRehearsed: p.notRehearsed(), NotModelled: notModelled(rb),
 	}
+	var twin []ErrorGroup
 	for _, given := range c.Tenants {
 		name := given.Name
 		before, after := p.before[name], p.after[name]
@@ -157,7 +158,9 @@ func (p *played) report(c Config, rb *runbook.Runbook) *Report {
 			}
 		}
 		r.Tenants = append(r.Tenants, summary)
-		r.Changes = append(r.Changes, changes(name, before, after)...)
+		changed := changes(name, before, after)
+		r.Changes = append(r.Changes, changed...)
+		twin = append(twin, twins(name, before, changed)...)
 		for i, l := range before.licenses {
 			l.Tenant, l.UsedAfter = name, after.licenses[i].UsedBefore
 			r.Licenses = append(r.Licenses, l)
@@ -172,7 +175,7 @@ func (p *played) report(c Config, rb *runbook.Runbook) *Report {
 			r.Phases = append(r.Phases, phase(b.ID, ph))
 		}
 	}
-	r.Errors, r.Warnings = p.groups(false), p.groups(true)
+	r.Errors, r.Warnings = p.groups(false), append(p.groups(true), twin...)
 	return r
 }
 

@@ -3,9 +3,11 @@ package rehearse
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/matoolkit/matoolkit/local/tenant"
 )
@@ -14,6 +16,7 @@ import (
 type state struct {
 	objects  map[object]any
 	licenses []License
+	deleted  []tenant.User
 }
 
 // object names an object of a tenant.
@@ -40,7 +43,7 @@ func states(ends map[string]*end) map[string]state {
 		for _, r := range s.Recipients {
 			objects[object{kindRecipient, r.ExternalDirectoryObjectID}] = r
 		}
-		all[name] = state{objects, licenses(e.server.Licenses(), s.Users)}
+		all[name] = state{objects, licenses(e.server.Licenses(), s.Users), e.server.DeletedUsers()}
 	}
 	return all
 }
@@ -158,4 +161,50 @@ func nameOf(p map[string]any) string {
 		}
 	}
 	return ""
+}
+
+// twins are people who get a sign-in name or address that a deleted user of the tenant has.
+func twins(name string, before state, changed []Change) []ErrorGroup {
+	owner := map[string]tenant.User{} // by name and address, in lower case
+	for _, u := range before.deleted {
+		for _, has := range namesOf(u) {
+			owner[has] = u
+		}
+	}
+	g := ErrorGroup{Phase: name, Step: "deleted users", Error: "a deleted user of the tenant has the same name or address"}
+	for _, c := range changed {
+		if c.Kind != kindUser || c.Effect == "deleted" {
+			continue
+		}
+		got := tenant.User{}
+		for _, f := range c.Fields {
+			got[f.Name] = f.After
+		}
+		for _, has := range namesOf(got) {
+			if u, found := owner[has]; found && u.ID() != c.ID {
+				g.Members = append(g.Members, Failed{c.Name, fmt.Sprintf(
+					"%s is also the name or address of %s (%s), which was deleted at %s: remove it for good, or restore it instead of a new account", has, u.Text("displayName"), u.ID(), u.Text("deletedDateTime"))})
+				break
+			}
+		}
+	}
+	if len(g.Members) == 0 {
+		return nil
+	}
+	return []ErrorGroup{g}
+}
+
+// namesOf are the sign-in name and the SMTP addresses of a user, in lower case.
+func namesOf(u tenant.User) []string {
+	var all []string
+	for _, text := range append([]string{u.UPN(), u.Text("mail")}, u.List("proxyAddresses")...) {
+		text = strings.ToLower(text)
+		if rest, smtp := strings.CutPrefix(text, "smtp:"); smtp {
+			text = rest
+		}
+		if text != "" && !strings.Contains(text, ":") {
+			all = append(all, text)
+		}
+	}
+	return all
 }
