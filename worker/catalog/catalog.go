@@ -71,13 +71,13 @@ type Function struct {
 	// Repeated says what happens when a job is carried out again: after it was done, or
 	// after a part of it.
 	Repeated string `json:"repeated,omitempty"`
-	// Rehearse is what becomes of a call of a custom function in a rehearsal. Empty: it succeeds, and is listed as not
+	// Rehearse is the result of a call of a custom function in a rehearsal. Empty: it succeeds, and is listed as not
 	// rehearsed. Standard functions are carried out.
 	Rehearse Rehearsal `json:"rehearse,omitempty"`
 	Run      RunFunc   `json:"-"`
 }
 
-// Rehearsal is what becomes of a call in a rehearsal.
+// Rehearsal is the result of a call in a rehearsal.
 type Rehearsal string
 
 // What a custom function can do in a rehearsal.

@@ -243,7 +243,7 @@ func (m *manifest) apis(list *yaml.Node, config Config) {
 	}
 }
 
-// rehearsal reads what becomes of a call in a rehearsal, which no token of a real tenant belongs to.
+// rehearsal reads the result of a call in a rehearsal, which has no tokens.
 func (m *manifest) rehearsal(n *yaml.Node, tokens bool) {
 	if n == nil {
 		return

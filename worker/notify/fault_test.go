@@ -20,7 +20,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
-// fault is what the receiver of a webhook does to one post.
+// fault is the answer of a webhook to one post.
 type fault struct {
 	status     int    // answer; 0: 204
 	retryAfter string // header of the answer

@@ -23,7 +23,7 @@ const length = 32
 func Strong() string { return choose(random) }
 
 // Derived makes a password like Strong, which is always the same for a key, a job and a user. The key has at least 32
-// random bytes: who does not have it learns nothing of one password from others.
+// random bytes: without it, one password says nothing of others.
 func Derived(key []byte, job, user string) string {
 	const draw = 8 // bytes for each choice, which makes all characters as good as equally likely
 	stream, err := hkdf.Key(sha256.New, key, nil, fmt.Sprintf("matoolkit password 1 %q %q", job, user), draw*2*length)

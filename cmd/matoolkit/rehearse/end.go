@@ -151,7 +151,7 @@ func open(ctx context.Context, tenants []Tenant, a Assumptions, extra []catalog.
 	return ends, nil
 }
 
-// assign finds the tenant of each worker: the one that is said, or the one whose name follows worker-, or the only one.
+// assign finds the tenant of each worker: the one that said names, or the one whose name follows worker-, or the only one.
 func assign(workers []string, said map[string]string, ends map[string]*end) (map[string]*end, error) {
 	assigned := map[string]*end{}
 	for _, id := range workers {

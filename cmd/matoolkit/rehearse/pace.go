@@ -13,7 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
-// Assumptions are what a prediction of durations counts with.
+// Assumptions are the numbers behind a prediction of durations.
 type Assumptions struct {
 	Parallelism int `json:"parallelism"` // jobs of a worker at once: replicas times MAX_PARALLELISM
 	// GraphSeconds and ExchangeSeconds are how long a request of Graph takes, and a command of Exchange Online.
@@ -37,7 +37,7 @@ type Assumptions struct {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// kind is what a call counts as.
+// kind is the kind of a call for the limits of a tenant.
 type kind int
 
 const (
@@ -56,7 +56,7 @@ type part struct {
 	wait time.Duration
 }
 
-// kindOf is what a request to a tenant counts as.
+// kindOf is the kind of a request to a tenant.
 func kindOf(r *http.Request) kind {
 	switch path := strings.ToLower(r.URL.Path); {
 	case strings.Contains(path, "/adminapi/"):
@@ -69,7 +69,7 @@ func kindOf(r *http.Request) kind {
 	return write
 }
 
-// budget is what a tenant allows its worker, by the clock of a rehearsal.
+// budget keeps a worker within the limits of its tenant, by the clock of a rehearsal.
 type budget struct {
 	assumed             Assumptions
 	writes, invitations *rate.Limiter
@@ -128,7 +128,7 @@ type event struct {
 	do  func(now time.Time) error
 }
 
-// agenda is what is planned, soonest first.
+// agenda has the planned events, soonest first.
 type agenda struct {
 	events []event
 	seq    int

@@ -45,7 +45,7 @@ type job struct {
 	end     *end
 	member  string
 	started time.Time
-	limit   time.Time // when it is stopped
+	limit   time.Time // when the worker stops it
 	late    *catalog.Failure
 	parts   []part
 	result  message.Result

@@ -28,7 +28,7 @@ type Config struct {
 	Custom  []catalog.Function
 	Assumed Assumptions
 	Sample  int // of members whose removal from the batch is rehearsed, too; 0: none
-	// Progress is told what is under way. Nil: nobody.
+	// Progress gets a line for each part of a rehearsal. It can be nil.
 	Progress func(text string)
 }
 

@@ -31,7 +31,7 @@ type Report struct {
 	Members   int  `json:"memberCount"`
 	Succeeded int  `json:"succeeded"`
 	Failed    int  `json:"failed"`
-	Complete  bool `json:"complete"` // all batches completed, and nobody failed
+	Complete  bool `json:"complete"` // all batches completed, and no member failed
 
 	Errors   []ErrorGroup `json:"errors"`   // of steps and required checks
 	Warnings []ErrorGroup `json:"warnings"` // of other checks, and of deleted users
@@ -48,7 +48,7 @@ type Report struct {
 	Timeline *simulate.Timeline `json:"timeline"`
 }
 
-// TenantSummary is what a tenant had at the beginning.
+// TenantSummary counts the objects of a tenant at the beginning.
 type TenantSummary struct {
 	Name       string `json:"name"`
 	ID         string `json:"tenantId"`

@@ -48,7 +48,7 @@ func states(ends map[string]*end) map[string]state {
 	return all
 }
 
-// licenses counts who has a licence.
+// licenses counts the people with each licence.
 func licenses(bought []tenant.License, users []tenant.User) []License {
 	used := map[string]int{}
 	for _, u := range users {
