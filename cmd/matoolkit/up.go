@@ -184,7 +184,7 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 		return exit.Usage(fmt.Errorf("--tenants: %w", err))
 	}
 	for i, t := range c.Tenants {
-		if r := c.Snapshots[t.Name]; r != nil {
+		if r := c.Snapshots[t.Name]; r != nil && !r.Manifest().Redacted {
 			c.Tenants[i].TenantID = r.Manifest().TenantID
 		}
 		if slices.ContainsFunc(c.Tenants[:i], func(o entra.Named) bool { return strings.EqualFold(o.TenantID, c.Tenants[i].TenantID) }) {

@@ -15,18 +15,20 @@ import (
 // ReadTenant opens a copy of a tenant: the folder of a snapshot, or a file in the form of a seed. identityFile has the private
 // keys of an encrypted snapshot, and can be empty.
 func ReadTenant(name, path, identityFile string) (Tenant, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		r, err := snapshot.Open(path, identityFile)
-		if err != nil {
-			return Tenant{}, err
-		}
-		return Tenant{Name: name, ID: r.Manifest().TenantID, Snapshot: r}, nil
-	}
 	named, err := entra.NamedTenants(name)
 	if err != nil {
 		return Tenant{}, err
 	}
 	t := Tenant{Name: name, ID: named[0].TenantID}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if t.Snapshot, err = snapshot.Open(path, identityFile); err != nil {
+			return t, err
+		}
+		if m := t.Snapshot.Manifest(); !m.Redacted {
+			t.ID = m.TenantID
+		}
+		return t, nil
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return t, err
