@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/matoolkit/matoolkit/internal/otlp"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/collector"
 )
 
@@ -203,10 +203,10 @@ func TestCollectorOfThePlatformThatSpeaksGRPCIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	c := collect(t)
 	for name, want := range map[string]int{"OTEL_EXPORTER_OTLP_PROTOCOL": 0, "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": 1} {
-		var log bytes.Buffer
+		log := &testenv.Buffer{} // the SDK has one handler of errors, so that another test's can come here
 		environment := map[string]string{otlp.EnvEndpoint: c.URL(), name: "grpc"}
 		p, err := otlp.Start(t.Context(), otlp.Config{
-			Service: "testee", Getenv: func(name string) string { return environment[name] }, Log: slog.New(slog.NewTextHandler(&log, nil)),
+			Service: "testee", Getenv: func(name string) string { return environment[name] }, Log: slog.New(slog.NewTextHandler(log, nil)),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -235,16 +235,11 @@ func TestCollectorThatIsAwayHoldsNobodyUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer deaf.Close()
-	var mu sync.Mutex
-	var log bytes.Buffer
+	log := &testenv.Buffer{}
 	for _, endpoint := range []string{"http://" + deaf.Addr().String(), "http://127.0.0.1:1"} {
 		p, err := otlp.Start(t.Context(), otlp.Config{
 			Service: "testee", Getenv: func(name string) string { return map[string]string{otlp.EnvEndpoint: endpoint}[name] },
-			Log: slog.New(slog.NewTextHandler(writer(func(b []byte) (int, error) {
-				mu.Lock()
-				defer mu.Unlock()
-				return log.Write(b)
-			}), nil)),
+			Log: slog.New(slog.NewTextHandler(log, nil)),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -267,13 +262,7 @@ func TestCollectorThatIsAwayHoldsNobodyUp(t *testing.T) {
 			t.Errorf("%s: the end took %s", endpoint, took)
 		}
 	}
-	mu.Lock()
-	defer mu.Unlock()
 	if !strings.Contains(log.String(), "telemetry") {
 		t.Errorf("nobody is told that telemetry is lost: %s", log.String())
 	}
 }
-
-type writer func([]byte) (int, error)
-
-func (w writer) Write(b []byte) (int, error) { return w(b) }
