@@ -69,7 +69,7 @@ var TestEntraUserAuthenticationMethods = Function{
 	},
 	Result: []Field{
 		{"complete", "Whether it is as expected."},
-		{"reason", "If not: the methods that the user has, and what is expected."},
+		{"reason", "If not: the methods that the user has, and the expected ones."},
 		{"data", "UserId, ExpectedMethods, and Methods, the kinds of methods that the user has."},
 	},
 	Errors:      []Error{unknownUser},

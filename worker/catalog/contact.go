@@ -8,7 +8,7 @@ var (
 // NewExchangeMailContact is carried out by package exchange, like the functions after it.
 var NewExchangeMailContact = Function{
 	Name: "New-ExchangeMailContact",
-	Description: "Creates a mail contact, so that an address outside of the tenant is in its address lists: of a person who has left for the other tenant and has no account here any more. " +
+	Description: "Creates a mail contact, so that an address outside of the tenant is in its address lists: of a person who left for the other tenant and has no account here any more. " +
 		"If a contact with this address exists and has the same names, the function takes it for its own, sets the hidden flag, and succeeds. " +
 		"If another recipient has one of the addresses, it fails. A mailbox becomes a contact in steps, of which this is the last: check that no hold keeps it (Test-ExchangeMailboxHold), " +
 		"take the sign-in name and the old addresses from it (Set-EntraUserUPN, Remove-ExchangeAddresses), then the licence (Remove-EntraUserLicense), and wait until it is gone (Test-ExchangeMailbox). " +

@@ -11,7 +11,7 @@ var AddEntraUserLicense = Function{
 		userID,
 		skuPartNumber,
 		{Name: "DisabledPlans", Type: StringList, Description: "Names of service plans to leave out, such as YAMMER_ENTERPRISE. Default: none."},
-		{Name: "UsageLocation", Type: String, Description: "Two-letter country code for a user who has none, without which Entra ID assigns no licence."},
+		{Name: "UsageLocation", Type: String, Description: "Two-letter country code for a user without one, without which Entra ID assigns no licence."},
 	},
 	Result: []Field{
 		{"SkuPartNumber", "Part number as the tenant has it."},

@@ -14,7 +14,7 @@ var NewExchangeMailUser = Function{
 	Name: "New-ExchangeMailUser",
 	Description: "Creates a user that Exchange Online knows as a mail user, with what a mailbox move needs on its target: New-MailUser, then Set-MailUser. " +
 		"Assign a licence with an Exchange plan after this step, or the user gets an empty mailbox. If a mail user with this sign-in name exists and has all the given " +
-		"properties, the function assumes that an earlier attempt created it, adds what is missing, and succeeds; otherwise it fails. " +
+		"properties, the function assumes that an earlier attempt created it, adds missing properties, and succeeds; otherwise it fails. " +
 		"A user that exists without a mail user cannot become one in Exchange Online: the function fails.",
 	Params: []Param{
 		{Name: "DisplayName", Type: String, Required: true, Description: "Name shown in the address book."},

@@ -19,7 +19,7 @@ var NewExchangeMigrationBatch = Function{
 	},
 	Errors: []Error{
 		{exchangeNotFound, "The migration endpoint does not exist.", "Correct SourceEndpoint, or create the endpoint."},
-		{exchangeMigration, "Exchange refuses the batch, such as for a domain that is not accepted, or a person who is listed twice.", "Correct what the message names."},
+		{exchangeMigration, "Exchange refuses the batch, such as for a domain that is not accepted, or a person listed twice.", "Correct what the message names."},
 		{FailureParameters, "An address or a time is not valid.", "Correct the parameter."},
 		{FailureConflict, "A batch of this name exists and differs, or cannot be used any more.", "Give another BatchName, or remove the batch with Remove-ExchangeMigrationBatch."},
 	},
@@ -85,7 +85,7 @@ var StartExchangeMigrationBatch = Function{
 // SetExchangeMigrationUser changes the move of one person.
 var SetExchangeMigrationUser = Function{
 	Name: "Set-ExchangeMigrationUser",
-	Description: "Changes the move of one person of a batch: when the mailbox moves, whatever the batch says, or that it moves without the items that were skipped. " +
+	Description: "Changes the move of one person of a batch: when the mailbox moves, regardless of the batch, or that it moves without the items that were skipped. " +
 		"Give at least one of both. Succeeds without a change if the mailbox was moved. Fails if the person is in another batch.",
 	Params: []Param{
 		batchName,
@@ -99,7 +99,7 @@ var SetExchangeMigrationUser = Function{
 		{FailureParameters, "Nothing is to change, or CompleteAfter has no zone.", "Give CompleteAfter with a zone, or ApproveSkippedItems: true."},
 	},
 	Permissions: exchangePermissions,
-	Repeated:    "Written again, which sets the same time, and approves what was skipped in the meantime. Exchange does not show either setting, so the function does not read them back.",
+	Repeated:    "Written again, which sets the same time, and approves items skipped in the meantime. Exchange does not show either setting, so the function does not read them back.",
 }
 
 // RemoveExchangeMigrationUser takes a person out of a batch.

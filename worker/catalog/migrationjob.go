@@ -110,7 +110,7 @@ var SetCrossTenantMigrationJob = Function{
 // CompleteCrossTenantMigrationJob has the people of a job cut over.
 var CompleteCrossTenantMigrationJob = Function{
 	Name: "Complete-CrossTenantMigrationJob",
-	Description: "Has Graph cut the people of a job over now: sets the job's time to five seconds from now. Create the job with a time that is later than your cut-over, so that nobody moves before this function is called. " +
+	Description: "Has Graph cut the people of a job over now: sets the job's time to five seconds from now. Create the job with a time that is later than your cut-over, so that no person moves before this function is called. " +
 		"Succeeds if that time has come. Fails if the job was not started. Poll Test-CrossTenantMigrationUser with ExpectedStatus: completed after it. There is no way back: a job whose time has come cannot be cancelled.",
 	Params: []Param{migrationJobName},
 	Result: []Field{{"JobName", "Name of the job. A step can keep it, to know that the people may have moved."}},
@@ -126,14 +126,14 @@ var CompleteCrossTenantMigrationJob = Function{
 // StopCrossTenantMigrationJob cancels a job.
 var StopCrossTenantMigrationJob = Function{
 	Name: "Stop-CrossTenantMigrationJob",
-	Description: "Cancels a job before its people are cut over. Succeeds if there is no such job, or if it is cancelled. Fails if people were moved: data does not come back; and if the job failed and Graph refuses to cancel it, since the job would move people if it is started again: remove it. " +
+	Description: "Cancels a job before its people are cut over. Succeeds if there is no such job, or if the job is cancelled. Fails if people were moved: data does not come back; and if the job failed and Graph refuses to cancel it, since the job would move people after another start: remove it. " +
 		"Graph refuses to cancel a job whose time has come.",
 	Params: []Param{migrationJobName},
 	Errors: []Error{
 		{FailureConflict, "The job is completed, or failed.", "Data in the target stays there; remove a failed job with Remove-CrossTenantMigrationJob."},
 	},
 	Permissions: writeMigrations,
-	Repeated:    "The function reads the job first, and succeeds if it is cancelled or about to be, or was created after the function's job was sent.",
+	Repeated:    "The function reads the job first, and succeeds if that job is cancelled or about to be, or was created after the function's job was sent.",
 }
 
 // RemoveCrossTenantMigrationJob deletes a job.
@@ -145,7 +145,7 @@ var RemoveCrossTenantMigrationJob = Function{
 		{FailureConflict, "The job has not ended.", "Stop it with Stop-CrossTenantMigrationJob, or wait until it has ended."},
 	},
 	Permissions: writeMigrations,
-	Repeated:    "The function reads the job first, and succeeds if it is deleted or about to be, or was created after the function's job was sent.",
+	Repeated:    "The function reads the job first, and succeeds if that job is deleted or about to be, or was created after the function's job was sent.",
 }
 
 // TestCrossTenantMigrationUser tells how far a person of a job is.
@@ -156,7 +156,7 @@ var TestCrossTenantMigrationUser = Function{
 	Params: []Param{
 		migrationJobName,
 		migrationJobUser,
-		{Name: "ExpectedStatus", Type: OneOf("valid", "synced", "completed"), Description: "valid: validation has passed. synced: the first copy is there, and changes follow. completed: the person is moved. Default: synced. What is further counts, too."},
+		{Name: "ExpectedStatus", Type: OneOf("valid", "synced", "completed"), Description: "valid: validation has passed. synced: the first copy is there, and changes follow. completed: the person is moved. Default: synced. Later states count, too."},
 		{Name: "Workloads", Type: StringList, Description: "Workloads that count: Exchange, ODSP, Teams, Meeting. Default: all of the job. One without a status is not complete. No page says which of them have the status synced."},
 	},
 	Result: []Field{

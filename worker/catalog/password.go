@@ -3,7 +3,7 @@ package catalog
 // SetEntraUserPassword is carried out by package graph.
 var SetEntraUserPassword = Function{
 	Name: "Set-EntraUserPassword",
-	Description: "Sets the password of a user. The column that has it is stored encrypted. " +
+	Description: "Sets the password of a user. Its column is stored encrypted. " +
 		"For administrators Graph asks for a higher directory role.",
 	Params: []Param{
 		userID,

@@ -28,7 +28,7 @@ var TestSharePointMigrationReady = Function{
 	Params: []Param{contentKind, contentSource, contentTarget, contentHost},
 	Result: []Field{
 		{"complete", "Whether the content can move."},
-		{"reason", "If not: what SharePoint says, or the status of its validation, and what is expected."},
+		{"reason", "If not: what SharePoint says, or the status of its validation, and the expected one."},
 		{"data", "Kind, Source, Target, ExpectedReady, and Ready."},
 	},
 	Errors:      []Error{otherSource},
@@ -92,7 +92,7 @@ var StopSharePointMigrationTask = Function{
 		{FailureConflict, "The move is completed, or the task was changed since the job was sent.", "Content in the target stays there; otherwise retry the step."},
 	},
 	Permissions: []string{"SharePointCrossTenantMigration.Manage.All", "SharePointCrossTenantMigration.Read.All"},
-	Repeated:    "The function reads the task first, and succeeds if it is cancelled. A redelivered job fails with Conflict if the task was changed since the job was sent: a retry of the step cancels it.",
+	Repeated:    "The function reads the task first, and succeeds if that task is cancelled. A redelivered job fails with Conflict if the task was changed since the job was sent: a retry of the step cancels it.",
 }
 
 // TestSharePointOneDrive tells whether a user has a OneDrive.
