@@ -27,7 +27,7 @@ func (b *browser) before(script string) {
 	}))
 }
 
-// token is the access token of the user who is signed in.
+// token is the access token of the signed-in user.
 func (b *browser) token() string {
 	b.t.Helper()
 	return eval[string](b, `JSON.parse(sessionStorage.getItem(Object.keys(sessionStorage).find((k) => /accesstoken/i.test(k)))).secret`)

@@ -24,7 +24,7 @@ const (
 	exchangeName    = "tenant-to-tenant-exchange-batches"
 )
 
-// outputs are what the steps of the source and the target answer.
+// outputs are the answers of the steps in the source and the target.
 var outputs = template.Variables{
 	"ExchangeGuid": "5b2f9a4e-0000-4000-8000-000000000001", "ArchiveGuid": nil, "LegacyExchangeDN": "/o=ExchangeLabs/cn=ada", "X500Addresses": []any{},
 	"TargetId": "5b2f9a4e-0000-4000-8000-000000000002", "FullAccess": []any{"ben.carter@contoso.com"}, "SendAs": []any{}, "SendOnBehalf": []any{},

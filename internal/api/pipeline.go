@@ -67,7 +67,7 @@ type PipelineItems struct {
 	Cancelled int `json:"cancelled"`
 }
 
-// PipelineResult is what a batch has brought about: the outputs of the on_complete steps of its last phase
+// PipelineResult is the result of a batch: the outputs of the on_complete steps of its last phase
 // that has any.
 type PipelineResult struct {
 	ID          int                        `json:"batchId"`

@@ -41,7 +41,7 @@ type ShareReturn struct {
 	Reason   string    `json:"reason"`
 }
 
-// RoutingRequest changes the routing of a pipeline. What is absent stays.
+// RoutingRequest changes the routing of a pipeline. Absent fields stay.
 type RoutingRequest struct {
 	ReasonRequest
 	Shadow            *bool   `json:"shadow,omitempty"`

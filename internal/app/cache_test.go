@@ -57,7 +57,7 @@ func (s *stage) wantDistinct(function string, want int, when string) {
 	}
 }
 
-// stored is a run as it is stored.
+// stored is a run from the store.
 func (s *stage) stored(batch, phase, member int) *model.Run {
 	s.t.Helper()
 	run := must(store.Read[model.Run](s.ctx, s.store, store.RunKey(batch, phase, member)))(s.t)

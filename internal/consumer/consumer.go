@@ -24,7 +24,7 @@ type Config struct {
 	Client              bus.Receivers
 	Topic, Subscription string
 	// Handle processes one message. nil completes the message; an error, or a panic, has it
-	// delivered again at once. It is called concurrently.
+	// delivered again at once. Calls may be concurrent.
 	Handle func(ctx context.Context, m message.Delivery) error
 	// Concurrency is how many messages are processed at once.
 	Concurrency int

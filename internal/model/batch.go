@@ -58,7 +58,7 @@ type Batch struct {
 	Quiet *runbook.QuietHours `json:"quiet,omitempty"` // of its version: no phase begins in them; nil in a manual batch
 }
 
-// Requested is what a batch knows of the request that started it.
+// Requested is the part of a request that its batch keeps.
 type Requested struct {
 	Fingerprint string     `json:"fingerprint"`         // of its items
 	Force       bool       `json:"force,omitempty"`     // nothing is taken from a cache

@@ -14,7 +14,7 @@ import (
 // by. The next tick goes on.
 const maxDeletions = 50
 
-// onExpired leaves the summary as it is: it is deleted.
+// onExpired leaves the summary, which is deleted, unchanged.
 var onExpired = applier.Command{More: true, Events: applier.On(model.BatchExpired{}).Events}
 
 // expireBatch deletes a batch that a request started and whose time is over: first its other documents,

@@ -194,7 +194,7 @@ func (p *Pipelines) newOrder(ctx context.Context, by audit.Caller, name string, 
 	}, nil
 }
 
-// contentOf identifies a request, whatever the version of the runbook that reads it. Errors: CodeInvalid.
+// contentOf identifies a request, for all versions of the runbook that reads it. Errors: CodeInvalid.
 func contentOf(name, owner string, r api.PipelineRequest) (string, error) {
 	texts := make([]string, len(r.Items))
 	for i, item := range r.Items {

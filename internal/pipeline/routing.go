@@ -217,7 +217,7 @@ func changedRouting(r store.PipelineRouting, c api.RoutingRequest, now time.Time
 	return r
 }
 
-// routingState is what an administrator sets, for audit records.
+// routingState has the settings of an administrator, for audit records.
 func routingState(r store.PipelineRouting) []byte {
 	s := audit.State{
 		"shadow": r.Shadow, "fingerprintOutput": r.Output, "percent": r.Percent,

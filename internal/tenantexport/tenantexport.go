@@ -80,7 +80,7 @@ type export struct {
 	total  map[snapshot.Kind]int
 }
 
-// state is what a broken-off export needs beside its files. Finish deletes it.
+// state has the needs of a broken-off export beside its files. Finish deletes it.
 type state struct {
 	TenantID     string   `json:"tenantId"`
 	RedactionKey []byte   `json:"redactionKey,omitempty"`

@@ -54,7 +54,7 @@ func KnownSettings() (worker, handler []string) {
 // webhookSettings is the setting of the worker that names settings with the addresses of webhooks.
 const webhookSettings = "WEBHOOK_SETTINGS"
 
-// Settings are what the programs of a system are given besides what they need to find each other.
+// Settings of the programs of a system, besides those that they need to find each other.
 type Settings struct {
 	Handler map[string]string
 	Worker  map[string]map[string]string // by the names of tenants; those for all workers under the empty name

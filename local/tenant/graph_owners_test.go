@@ -58,7 +58,7 @@ func TestOwnersOfAGroup(t *testing.T) {
 	}
 }
 
-// numbered are ids that nobody has.
+// numbered are ids that no object has.
 func numbered(n int) (ids []string) {
 	for i := range n {
 		ids = append(ids, fmt.Sprintf("99999999-0000-4000-8000-%012d", i))

@@ -1,6 +1,6 @@
 package tenant
 
-// moveMailboxes carries out what is due of the moves between the tenants. It locks one tenant at a time, and a crash
+// moveMailboxes carries out the due steps of moves between the tenants. It locks one tenant at a time, and a crash
 // between two of its writes is repaired by the next call: a mailbox leaves its source before the target has it.
 func (g *Tenants) moveMailboxes() error {
 	g.moving.Lock()

@@ -1,6 +1,6 @@
 package catalog
 
-// TestEntraConditionalAccessExclusion tells whether policies exclude a user or a group. It is carried out by package access.
+// TestEntraConditionalAccessExclusion tells whether policies exclude a user or a group. Package access carries it out.
 var TestEntraConditionalAccessExclusion = Function{
 	Name: "Test-EntraConditionalAccessExclusion",
 	Description: "Checks that Conditional Access policies exclude a user, by the user's id or through a group, or that they exclude a group. " +

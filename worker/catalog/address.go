@@ -6,7 +6,7 @@ var addressDomain = Param{
 	Description: "Domain of the SMTP addresses that count: those in other domains, such as onmicrosoft.com addresses of the source tenant, are left out. Default: all count.",
 }
 
-// AddExchangeSecondaryEmail adds addresses to a recipient. It is carried out by package exchange, like the functions after it.
+// AddExchangeSecondaryEmail adds addresses to a recipient. Package exchange carries it out, like the functions after it.
 var AddExchangeSecondaryEmail = Function{
 	Name: "Add-ExchangeSecondaryEmail",
 	Description: "Adds secondary addresses to a mail user, mailbox or group: a distribution list, mail-enabled security group or Microsoft 365 group. " +

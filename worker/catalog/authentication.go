@@ -28,7 +28,7 @@ var NewEntraUserTemporaryAccessPass = Function{
 	Repeated:    "A new pass is created and mailed: the value of the last one cannot be read, and Graph chooses it. The last mail has the valid pass.",
 }
 
-// ResetEntraUserPassword gives a user a password that nobody has seen.
+// ResetEntraUserPassword gives a user a password that no person has seen.
 var ResetEntraUserPassword = Function{
 	Name: "Reset-EntraUserPassword",
 	Description: "Gives a user a strong random password, which the user changes at the next sign-in, and mails it to the person who hands it over, from the mailbox in the worker's setting ALERT_FROM. " +

@@ -8,7 +8,7 @@ var (
 	x500Addresses    = Param{Name: "X500Addresses", Type: StringList, Description: "X500 addresses of the source mailbox, with or without the prefix x500:."}
 )
 
-// NewExchangeMailUser creates the target of a mailbox move. It is carried out by package exchange,
+// NewExchangeMailUser creates the target of a mailbox move. Package exchange carries it out,
 // like the function after it.
 var NewExchangeMailUser = Function{
 	Name: "New-ExchangeMailUser",

@@ -1,6 +1,6 @@
 package catalog
 
-// SendMemberMail mails a person of a batch. It is carried out by package notify, like the functions after it.
+// SendMemberMail mails a person of a batch. Package notify carries it out, like the functions after it.
 var SendMemberMail = Function{
 	Name: "Send-MemberMail",
 	Description: "Sends a mail to one person, in the person's language, from the mailbox in the worker's setting MAIL_FROM. Only domains in the worker's setting MAIL_DOMAINS " +

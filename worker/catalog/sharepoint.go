@@ -19,7 +19,7 @@ var (
 	}
 )
 
-// TestSharePointMigrationReady has SharePoint check a move of content. It is carried out by package sharepoint, like the
+// TestSharePointMigrationReady has SharePoint check a move of content. Package sharepoint carries it out, like the
 // functions after it.
 var TestSharePointMigrationReady = Function{
 	Name: "Test-SharePointMigrationReady",

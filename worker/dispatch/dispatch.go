@@ -30,7 +30,7 @@ type Functions interface {
 }
 
 // Controls reports which jobs are revoked; package control's Watch implements it.
-// It is called concurrently.
+// Calls may be concurrent.
 type Controls interface {
 	// Revoked reports whether a job must not be begun because its batch was paused or
 	// cancelled.

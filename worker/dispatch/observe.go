@@ -13,7 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/tracecontext"
 )
 
-// Observer watches jobs pass. It is called concurrently and must not wait for
+// Observer watches jobs pass. Calls may be concurrent and must not wait for
 // anything: the job does, meanwhile.
 type Observer interface {
 	// Received is called for each delivery that can be answered. The function

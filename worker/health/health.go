@@ -26,7 +26,7 @@ const (
 	Ready = "/readyz"
 )
 
-// Watched is the subject of the probes. It is called concurrently.
+// Watched is the subject of the probes. Calls may be concurrent.
 type Watched interface {
 	// Alive is an error where the work has stood still at now.
 	Alive(now time.Time) error

@@ -124,7 +124,7 @@ func CloseFunctions(functions *custom.Set) {
 	_ = functions.Close(ctx) // what the kernel cannot end now ends with the container
 }
 
-// State is what heartbeats say beside the jobs.
+// State is the content of heartbeats beside the jobs.
 type State struct {
 	Gauge *throttle.Gauge // of the limiters
 	// CredentialExpires tells when the credential of the functions expires, the zero time if it does not; nil for never.

@@ -1,4 +1,4 @@
-// Package program is what every worker program has in common, whatever its functions do: settings, log and telemetry,
+// Package program has the parts that all worker programs share, apart from their functions: settings, log and telemetry,
 // probes, the broker, and the life of the process from its first heartbeat to its last. A program reads its settings, calls
 // Start, makes its functions, and calls Run.
 package program

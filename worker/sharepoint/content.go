@@ -35,7 +35,7 @@ var kinds = map[string]kind{
 	},
 }
 
-// content is what moves, and where to.
+// content is a OneDrive or site that moves, and its target.
 type content struct {
 	kindName               string
 	kind                   kind

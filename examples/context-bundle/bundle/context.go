@@ -1,4 +1,4 @@
-// Package bundle keeps what is known about the repositories of an owner: a context for each repository, and the bundle
+// Package bundle keeps the knowledge about the repositories of an owner: a context for each repository, and the bundle
 // of all of them. Both are artifacts; the functions give their keys and fingerprints.
 package bundle
 
@@ -17,7 +17,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
-// Repository is what a bundle has of a repository. The context of a repository has the same, so that its fingerprint is
+// Repository is a repository in a bundle. The context of a repository has the same, so that its fingerprint is
 // that of what a bundle has.
 type Repository struct {
 	Repository string       `json:"repository"` // its name

@@ -155,7 +155,7 @@ func (c *Context) add(path, content string) {
 	}
 }
 
-// content is what add was called with.
+// content has the arguments of add.
 func (c Context) content(path string) string {
 	switch path {
 	case contextPath:

@@ -187,7 +187,7 @@ var (
 	nameForm  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 )
 
-// CheckOwner refuses what is no login of GitHub. The error is a *catalog.Failure.
+// CheckOwner refuses a text that is no login of GitHub. The error is a *catalog.Failure.
 func CheckOwner(owner string) error {
 	if ownerForm.MatchString(owner) {
 		return nil
@@ -206,7 +206,7 @@ func CheckNames(owner, name string) error {
 	return nil
 }
 
-// CheckPath refuses what is no path of a file. The error is a *catalog.Failure.
+// CheckPath refuses a text that is no path of a file. The error is a *catalog.Failure.
 func CheckPath(path string) error {
 	for part := range strings.SplitSeq(path, "/") {
 		if part == "" || part == "." || part == ".." || len(path) > 500 {

@@ -34,7 +34,7 @@ const (
 // leastDocumented is how many documented repositories a model needs.
 const leastDocumented = 3
 
-// job is what the worker writes to standard input.
+// job is the object that the worker writes to standard input.
 type job struct {
 	Parameters struct{ Owner, Bundle, Fingerprint string }
 	Tenant     struct {

@@ -50,7 +50,7 @@ func newClient(c connection, credential azcore.TokenCredential, transport *http.
 	}
 }
 
-// afterWait is what must be left of the time of a query after a wait, for the request itself.
+// afterWait is the least rest of a query's time after a wait, for the request itself.
 const afterWait = 10 * time.Second
 
 // patiently gives the requests of a query the pauses that fit into its time. Of a longer pause the next query learns:

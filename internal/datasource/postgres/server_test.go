@@ -29,7 +29,7 @@ type server struct {
 	cancels map[uint32]chan struct{} // by the process id of a session
 }
 
-// result is what a query gives.
+// result is the answer to a query.
 type result struct {
 	columns []pgproto3.FieldDescription
 	rows    [][]any // string or nil

@@ -18,7 +18,7 @@ import (
 // not say so: the entry is written before the run.
 const claimGrace = time.Minute
 
-// CacheState is what a cache entry is good for.
+// CacheState is the use of a cache entry.
 type CacheState int
 
 // The states of an entry.

@@ -12,9 +12,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/signature"
 )
 
-// ColumnRules are what the steps of a runbook that every member comes to require of its columns, by
-// column. They say nothing of parameters that several variables make, and of variables that steps can
-// replace by their outputs.
+// ColumnRules are the requirements, by column, of those steps of a runbook that every member comes to. They
+// say nothing of parameters that several variables make, and of variables that steps can replace by their outputs.
 type ColumnRules map[string][]columnRule
 
 // columnRule is one parameter that one column makes.

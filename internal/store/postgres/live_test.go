@@ -265,7 +265,7 @@ func usesIndexes(t *testing.T, server *pgtest.Server) {
 	}
 }
 
-// fault is what a proxy does.
+// fault is the behaviour of a proxy.
 type fault int
 
 const (

@@ -386,7 +386,7 @@ func proxyKeys(addresses []string) []string {
 	return keys
 }
 
-// Fold is s as it is compared.
+// Fold is s in the form of comparisons.
 func Fold(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 
 // Text is a string, empty for every other value.

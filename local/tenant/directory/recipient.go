@@ -16,7 +16,7 @@ const (
 	DistributionGroup   = "MailUniversalDistributionGroup"
 	MailEnabledSecurity = "MailUniversalSecurityGroup"
 	GroupMailbox        = "GroupMailbox" // a Microsoft 365 group
-	// DisconnectedMailbox is what is kept of a mailbox without licence. No cmdlet shows it.
+	// DisconnectedMailbox is the rest of a mailbox without licence. No cmdlet shows it.
 	DisconnectedMailbox = "DisconnectedMailbox"
 )
 
