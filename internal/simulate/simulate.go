@@ -63,8 +63,8 @@ type Config struct {
 // Performer carries jobs out by the clock of a simulation, instead of the answers. One goroutine calls it, with
 // times that never go back.
 type Performer interface {
-	// Take takes a job at a time, for the member with a key. It is false for a job that the answers are to answer.
-	Take(now time.Time, j message.Job, member string) bool
+	// Take takes a job at a time. It is false for a job that the answers are to answer.
+	Take(now time.Time, j message.Job) bool
 	// Next is when the next of the jobs under way goes on; false where there is none.
 	Next() (time.Time, bool)
 	// Advance has the jobs go on until a time, and returns the results of those that have ended.

@@ -95,7 +95,7 @@ func (k *worker) take(ctx context.Context, m *held) error {
 		c.kind = "retry"
 	}
 	rule, fits := k.rule(j, phaseName(b, phase), step.Name, member)
-	if p := k.r.config.Performer; p != nil && !fits && p.Take(k.r.clock, j, member.Key) {
+	if p := k.r.config.Performer; p != nil && !fits && p.Take(k.r.clock, j) {
 		k.performed[j.JobID] = len(k.calls)
 		k.calls = append(k.calls, c)
 		return nil

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,19 +30,13 @@ type performer struct {
 	results   []message.Result
 	// skipped are calls that were not carried out, by function.
 	skipped map[string]int
-	errors  map[string]*ended // of failed jobs by job id
-}
-
-// ended is the end of a job that failed.
-type ended struct {
-	member, function, kind string
+	errors  map[string]string // types of the errors of failed jobs, by job id
 }
 
 // job is a job at its worker.
 type job struct {
 	message.Job
 	end     *end
-	member  string
 	started time.Time
 	limit   time.Time // when the worker stops it
 	late    *catalog.Failure
@@ -52,7 +45,7 @@ type job struct {
 }
 
 // Take gives a job to its worker.
-func (p *performer) Take(now time.Time, j message.Job, member string) bool {
+func (p *performer) Take(now time.Time, j message.Job) bool {
 	e := p.assigned[strings.ToLower(j.WorkerID)]
 	if e == nil {
 		return false
@@ -61,7 +54,7 @@ func (p *performer) Take(now time.Time, j message.Job, member string) bool {
 		p.skipped[j.FunctionName]++
 		return false
 	}
-	taken := &job{Job: j, end: e, member: member}
+	taken := &job{Job: j, end: e}
 	p.agenda.plan(now.Add(seconds(p.assumed.DispatchSeconds)), func(now time.Time) error {
 		e.queue = append(e.queue, taken)
 		return p.fill(e, now)
@@ -181,13 +174,8 @@ func (p *performer) finish(j *job, now time.Time) error {
 	j.result.Timestamp, j.result.DurationMs = now, now.Sub(j.started).Milliseconds()
 	p.results = append(p.results, j.result)
 	if j.result.Error != nil {
-		p.errors[j.JobID] = &ended{member: j.member, function: j.FunctionName, kind: j.result.Error.Type}
+		p.errors[j.JobID] = j.result.Error.Type
 	}
 	j.end.running--
 	return p.fill(j.end, now)
-}
-
-// unassigned are the workers of a runbook that no tenant has.
-func (p *performer) unassigned(workers []string) []string {
-	return slices.DeleteFunc(slices.Clone(workers), func(id string) bool { return p.assigned[strings.ToLower(id)] != nil })
 }

@@ -91,7 +91,7 @@ func (c Config) play(ctx context.Context, rb *runbook.Runbook, leaving []simulat
 	if err != nil {
 		return nil, err
 	}
-	p := &performer{assumed: c.Assumed, ends: ends, untouched: maps.Clone(outward), skipped: map[string]int{}, errors: map[string]*ended{}}
+	p := &performer{assumed: c.Assumed, ends: ends, untouched: maps.Clone(outward), skipped: map[string]int{}, errors: map[string]string{}}
 	if p.assigned, err = assign(rb.Workers(), c.Workers, ends); err != nil {
 		return nil, err
 	}

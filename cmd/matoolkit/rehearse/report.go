@@ -201,10 +201,7 @@ func (p *played) groups(warnings bool) []ErrorGroup {
 		k := key{f.Phase, f.Rollback, f.Step, errorgroup.Of(f.Error, f.Member)}
 		g := found[k]
 		if g == nil {
-			g = &ErrorGroup{Phase: f.Phase, Step: f.Step, Rollback: f.Rollback, Function: f.Function, Error: k.text}
-			if e := p.performer.errors[f.JobID]; e != nil {
-				g.Type = e.kind
-			}
+			g = &ErrorGroup{Phase: f.Phase, Step: f.Step, Rollback: f.Rollback, Function: f.Function, Type: p.performer.errors[f.JobID], Error: k.text}
 			found[k] = g
 		}
 		g.Members = append(g.Members, Failed{f.Member, f.Error})
