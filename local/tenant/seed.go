@@ -17,6 +17,7 @@ import (
 // Seed is state put in from outside, visible at once. Ids may be left out.
 // A user or group whose id, user principal name or nickname exists already is
 // left as it is, so the same seed may be given again.
+// Security groups with ids of their own can share a nickname.
 type Seed struct {
 	VerifiedDomains []string  `json:"verifiedDomains,omitempty"` // of user principal names; none: all are accepted
 	Licenses        []License `json:"licenses,omitempty"`
@@ -209,7 +210,11 @@ func (s *Server) seedGroup(seeded SeedGroup, more map[string]bool) error {
 	if nickname == "" {
 		return errors.New("mailNickname is empty")
 	}
-	if _, exists := s.dir.Owner("groupNickname", nickname); exists {
+	// Security groups of a real tenant can share a nickname. Each has an id.
+	if owner, exists := s.dir.Owner("groupNickname", nickname); exists && (g.ID() == "" || owner == directory.Fold(g.ID()) || g.Properties["mailEnabled"] == true) {
+		return nil
+	}
+	if _, exists := s.dir.Groups.Latest(directory.Fold(g.ID())); exists {
 		return nil
 	}
 	if g.ID() == "" {

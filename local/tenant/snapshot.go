@@ -31,9 +31,9 @@ func (s *Server) load(from *snapshot.Reader) error {
 		snapshot.OrganizationHolds:  each(func(name string) error { return s.dir.AddOrganizationHolds(name) }),
 		snapshot.MigrationEndpoints: each(func(name string) error { return s.dir.AddMigrationEndpoints(name) }),
 		snapshot.Licenses:           each(s.dir.AddLicense),
-		snapshot.Users:              each(s.seedUser),
+		snapshot.Users:              each(s.loadUser),
 		snapshot.DeletedUsers:       each(s.seedDeleted),
-		snapshot.Groups:             each(func(g SeedGroup) error { return s.seedGroup(g, groups) }),
+		snapshot.Groups:             each(func(g SeedGroup) error { return s.loadGroup(g, groups) }),
 		snapshot.Recipients:         each(s.seedRecipient),
 		snapshot.Policies:           each(s.seedPolicy),
 	}
@@ -46,6 +46,24 @@ func (s *Server) load(from *snapshot.Reader) error {
 		}
 	}
 	return nil
+}
+
+// loadUser refuses a user whose sign-in name another one has: a seed would leave it out, and a rehearsal miss the person.
+func (s *Server) loadUser(u User) error {
+	if owner, taken := s.dir.Owner("upn", u.UPN()); taken && owner != directory.Fold(u.ID()) {
+		return fmt.Errorf("the sign-in name %s is that of the user %s, too", u.UPN(), owner)
+	}
+	return s.seedUser(u)
+}
+
+// loadGroup refuses a mail-enabled group whose nickname another one has, for the same reason.
+func (s *Server) loadGroup(g SeedGroup, groups map[string]bool) error {
+	nickname := directory.Text(g.Properties["mailNickname"])
+	owner, taken := s.dir.Owner("groupNickname", nickname)
+	if taken && g.Properties["mailEnabled"] == true && owner != directory.Fold(directory.Text(g.Properties["id"])) {
+		return fmt.Errorf("the nickname %s is that of the group %s, too", nickname, owner)
+	}
+	return s.seedGroup(g, groups)
 }
 
 // each decodes the lines of a file, and refuses unknown fields.

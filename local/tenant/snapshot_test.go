@@ -101,6 +101,27 @@ func TestASnapshotWithABadObjectNamesItsLine(t *testing.T) {
 	}
 }
 
+// An object of a snapshot is never left out without a word.
+func TestASnapshotIsLoadedWhole(t *testing.T) {
+	t.Parallel()
+	group := func(id string) tenant.SeedGroup {
+		return tenant.SeedGroup{Properties: map[string]any{"id": id, "displayName": "Sales", "mailNickname": "sales", "securityEnabled": true, "mailEnabled": false}}
+	}
+	s := testenv.Started(tenant.Start(t.Context(), tenant.Config{Snapshot: written(t, tenant.Seed{Groups: []tenant.SeedGroup{group(uuid.NewString()), group(uuid.NewString())}})}))(t)
+	if n := len(s.State().Groups); n != 2 {
+		t.Errorf("%d of two security groups with one nickname", n)
+	}
+	twice := tenant.Seed{Users: []tenant.User{{"id": uuid.NewString(), "userPrincipalName": "ada@contoso.com"}, {"id": uuid.NewString(), "userPrincipalName": "ADA@contoso.com"}}}
+	if _, err := tenant.Start(t.Context(), tenant.Config{Snapshot: written(t, twice)}); err == nil || !strings.Contains(err.Error(), "users-0001.jsonl") || !strings.Contains(err.Error(), "ADA@contoso.com") {
+		t.Errorf("two users with one sign-in name: %v", err)
+	}
+	mailed := tenant.Seed{Groups: []tenant.SeedGroup{group(uuid.NewString()), group(uuid.NewString())}}
+	mailed.Groups[1].Properties["mailEnabled"], mailed.Groups[1].Properties["mail"] = true, "sales@contoso.com"
+	if _, err := tenant.Start(t.Context(), tenant.Config{Snapshot: written(t, mailed)}); err == nil || !strings.Contains(err.Error(), "nickname sales") {
+		t.Errorf("a mail-enabled group with the nickname of another: %v", err)
+	}
+}
+
 // BenchmarkLoadSnapshot loads 100,000 people with their mailboxes, in memory and on disk.
 func BenchmarkLoadSnapshot(b *testing.B) {
 	var seed tenant.Seed
