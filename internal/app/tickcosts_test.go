@@ -127,7 +127,7 @@ func TestCostOfAChangeInATick(t *testing.T) {
 				{"three have other data", func() { people.exec("UPDATE people SET Name = 'Other' WHERE Upn < 'b0-003'") }, tickCost{0, 1, 1, 0}},
 				{"three are new", func() { people.put(dawn.Add(5*day), "new-1", "new-2", "new-3") }, tickCost{0, 1, 3, 0}},
 				{"three are gone", func() { people.drop("b0-000", "b0-001", "b0-002") }, tickCost{1, 1, 2, 3}},
-				{"somebody has a time that had no batch", func() { people.put(dawn.Add(9*day), "late") }, tickCost{4, 3, 8, 0}},
+				{"a person has a time that had no batch", func() { people.put(dawn.Add(9*day), "late") }, tickCost{4, 3, 8, 0}},
 			} {
 				change.make()
 				got := s.costOfATick()
