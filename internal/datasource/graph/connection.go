@@ -108,7 +108,7 @@ func (c connection) at(endpoint string) (connection, error) {
 	for _, m := range clouds[1:] {
 		others = append(others, m.graph)
 	}
-	return c, fmt.Errorf("Endpoint is not the Graph of a Microsoft cloud; leave it out, or use one of %s", strings.Join(others, ", ")) //nolint:staticcheck // begins with the name of a part
+	return c, fmt.Errorf("Endpoint is not the Graph of a Microsoft cloud; leave it out, or use one of %s", strings.Join(others, ", "))
 }
 
 // scope is the scope of tokens. The Graph of this machine takes those of the public cloud.

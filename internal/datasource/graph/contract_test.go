@@ -109,9 +109,9 @@ func TestContract(t *testing.T) {
 	t.Parallel()
 	three := [][]string{{"a"}, {"b"}, {"c"}}
 	// The second page never comes.
-	endless := func(make table, operation string) func(*testing.T) datasource.Source {
+	endless := func(tableOf table, operation string) func(*testing.T) datasource.Source {
 		return func(t *testing.T) datasource.Source {
-			seed, people := make(t, []string{"Id"}, three)
+			seed, people := tableOf(t, []string{"Id"}, three)
 			s := tenantOf(t, seed)
 			if err := s.SetFaults(tenant.Faults{Rules: []tenant.Fault{{Op: operation, After: 1, DelayMS: 3_600_000}}}); err != nil {
 				t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
@@ -47,6 +48,24 @@ type source struct {
 // secret, the app registration trusts this program's identity by a federated credential. Endpoint is the Graph of
 // another cloud, such as https://graph.microsoft.us. It is a [datasource.Open].
 func Open(spec datasource.Spec) (datasource.Source, error) { return open(spec, patient) }
+
+// Local makes sources that read a Graph on this machine with a credential, whatever connection they are given: a rehearsal
+// reads the people of a copy of the tenant.
+func Local(endpoint string, credential azcore.TokenCredential) datasource.Open {
+	return func(spec datasource.Spec) (datasource.Source, error) {
+		if spec.Graph == nil {
+			return nil, errors.New("the runbook names no people")
+		}
+		c, err := connection{}.at(endpoint)
+		if err != nil {
+			return nil, err
+		}
+		if !c.local {
+			return nil, errors.New("the Graph is not on this machine")
+		}
+		return &source{client: newClient(c, credential, http.DefaultClient, patient), people: spec.Graph}, nil
+	}
+}
 
 func open(spec datasource.Spec, t tuning) (datasource.Source, error) {
 	if spec.Graph == nil {
