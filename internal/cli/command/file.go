@@ -10,12 +10,20 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
-// SaveWhole writes a file that appears only when it is complete: a partial report must not look
-// like a report.
+// SaveWhole writes a file that appears only when it is complete, and that only the user can read: a partial report must not
+// look like a report. With force, a link goes on leading to its file, and a device or a pipe, such as /dev/stdout, is not replaced.
 func SaveWhole(path string, force bool, write func(io.Writer) error) error {
 	exists := &exit.Error{Status: exit.Refused, Text: path + " exists", Hint: "Overwrite it with --force."}
 	if _, err := os.Lstat(path); err == nil && !force {
 		return exists
+	}
+	if force {
+		if to, err := os.Stat(path); err == nil && !to.Mode().IsRegular() && !to.IsDir() {
+			return writeTo(path, write)
+		}
+		if file, err := filepath.EvalSymlinks(path); err == nil {
+			path = file
+		}
 	}
 	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
 	var failed *fs.PathError
@@ -49,4 +57,13 @@ func SaveWhole(path string, force bool, write func(io.Writer) error) error {
 		return exists
 	}
 	return os.Rename(part.Name(), path)
+}
+
+// writeTo writes to a device or a pipe.
+func writeTo(path string, write func(io.Writer) error) error {
+	to, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(to), to.Close())
 }

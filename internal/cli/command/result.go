@@ -58,6 +58,11 @@ func Print(cmd *cobra.Command, v any, tables ...Table) error {
 	return nil
 }
 
+// OnBatch opens a session, and finds a batch by its number or name.
+func OnBatch(cmd *cobra.Command, arg string) (*Session, int, error) {
+	return consoleOf(cmd).OnBatch(cmd.Context(), arg)
+}
+
 // ReadFile reads a file of at most limit bytes; "-" is standard input.
 func ReadFile(cmd *cobra.Command) func(path string, limit int64) ([]byte, error) {
 	return consoleOf(cmd).ReadFile

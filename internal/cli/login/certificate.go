@@ -17,18 +17,19 @@ import (
 // configuration file is not encrypted.
 const envPassword = "MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD" // password of the PFX file of client-certificate
 
-// readCertificate reads a certificate and its key, in PEM or PFX. Entra ID accepts RSA keys.
-func (c *Opener) readCertificate(path string) ([]*x509.Certificate, crypto.PrivateKey, error) {
+// readCertificate reads a certificate and its key, in PEM or PFX. Entra ID accepts RSA keys. Errors name the option of the file
+// and that of the app registration.
+func (c *Opener) readCertificate(named, app, path string) ([]*x509.Certificate, crypto.PrivateKey, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, exit.Usagef("client-certificate: %w", err)
+		return nil, nil, exit.Usagef("%s: %w", named, err)
 	}
 	var certificates []*x509.Certificate
 	var key crypto.PrivateKey
 	if bytes.Contains(data, []byte("-----BEGIN ")) {
 		if bytes.Contains(data, []byte("ENCRYPTED")) {
 			return nil, nil, &exit.Error{
-				Status: exit.WrongUsage, Text: "client-certificate: the key in " + path + " is encrypted; only a PFX file can have an encrypted key",
+				Status: exit.WrongUsage, Text: named + ": the key in " + path + " is encrypted; only a PFX file can have an encrypted key",
 				Hint: "Create one with: openssl pkcs12 -export -in " + path + " -out certificate.pfx",
 			}
 		}
@@ -37,13 +38,13 @@ func (c *Opener) readCertificate(path string) ([]*x509.Certificate, crypto.Priva
 		certificates, key, err = parsePFX(data, c.Getenv(envPassword))
 	}
 	if err != nil {
-		return nil, nil, exit.Usagef("client-certificate: %s: %w", path, err)
+		return nil, nil, exit.Usagef("%s: %s: %w", named, path, err)
 	}
 	for _, certificate := range certificates {
 		if now := c.Now(); !certificate.IsCA && now.After(certificate.NotAfter) {
 			return nil, nil, &exit.Error{
-				Status: exit.NotSignedIn, Text: "client-certificate: the certificate in " + path + " expired on " + certificate.NotAfter.UTC().Format("2006-01-02 15:04:05Z"),
-				Hint: "Add a new certificate to the app registration of client-id",
+				Status: exit.NotSignedIn, Text: named + ": the certificate in " + path + " expired on " + certificate.NotAfter.UTC().Format("2006-01-02 15:04:05Z"),
+				Hint: "Add a new certificate to the app registration of " + app,
 			}
 		}
 	}

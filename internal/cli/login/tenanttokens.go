@@ -84,7 +84,7 @@ func (c *Opener) tenantCredential(all settings.Settings, web *http.Client, a Ten
 	case a.DeviceCode && (a.Certificate != "" || secret != ""):
 		return nil, false, exit.Usagef("--device-code cannot be given together with --certificate or %s", EnvExportSecret)
 	case a.Certificate != "":
-		certificates, key, err := c.readCertificate(a.Certificate)
+		certificates, key, err := c.readCertificate("--certificate", "--app", a.Certificate)
 		if err != nil {
 			return nil, false, err
 		}

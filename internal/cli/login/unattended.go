@@ -87,7 +87,7 @@ func (c *Opener) certificateCredential(all settings.Settings, web *http.Client) 
 	if path == "" {
 		return nil, &exit.Error{Status: exit.WrongUsage, Text: "client-certificate is not set", Hint: "Give the PEM or PFX file in --client-certificate or MATOOLKIT_CLIENT_CERTIFICATE"}
 	}
-	certificates, key, err := c.readCertificate(path)
+	certificates, key, err := c.readCertificate("client-certificate", "client-id", path)
 	if err != nil {
 		return nil, err
 	}
