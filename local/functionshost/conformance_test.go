@@ -161,7 +161,7 @@ func hang(w http.ResponseWriter, r *http.Request) {
 }
 
 func timeoutKills(t *testing.T) {
-	s := web(t, Config{Settings: map[string]string{overridePrefix + "functionTimeout": "00:00:00.2"}}, hang)
+	s := web(t, Config{Settings: map[string]string{OverridePrefix + "functionTimeout": "00:00:00.2"}}, hang)
 	p, err := s.supervisor.ready(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func severalTimeouts(t *testing.T) {
 	var log testenv.Buffer
 	s := run(t, Config{
 		AppDir: app(t, map[string]string{"tick": yearly}), Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		Restart: time.Hour, Settings: map[string]string{overridePrefix + "functionTimeout": "00:00:00.2"},
+		Restart: time.Hour, Settings: map[string]string{OverridePrefix + "functionTimeout": "00:00:00.2"},
 	}, hang)
 	const calls = 4 // one more than crashes are allowed
 	var all sync.WaitGroup
@@ -240,7 +240,8 @@ func stopsAbandoning(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
-	if st := b.Stats().Entities["orchestrator-events/Subscriptions/orchestrator"]; st.Completed != 0 || st.Abandoned != calls {
+	// The broker may deliver one again before the links are closed.
+	if st := b.Stats().Entities["orchestrator-events/Subscriptions/orchestrator"]; st.Completed != 0 || st.Abandoned < calls {
 		t.Errorf("%+v", st)
 	}
 }
@@ -296,7 +297,7 @@ func emptyAnswers(t *testing.T) {
 	for name, reply := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := web(t, Config{Settings: map[string]string{overridePrefix + "functionTimeout": "00:00:00.3"}}, func(w http.ResponseWriter, _ *http.Request) { reply(w) })
+			s := web(t, Config{Settings: map[string]string{OverridePrefix + "functionTimeout": "00:00:00.3"}}, func(w http.ResponseWriter, _ *http.Request) { reply(w) })
 			began := time.Now()
 			if err := s.Invoke(t.Context(), "tick", []byte("{}")); err == nil || !strings.Contains(err.Error(), "functionTimeout") || time.Since(began) < 300*time.Millisecond {
 				t.Errorf("%v after %s", err, time.Since(began))
@@ -365,7 +366,7 @@ func messageOnTheWire(t *testing.T) {
 
 	const trace = "0123456789abcdef0123456789abcdef"
 	headers, payloads := make(chan http.Header, 1), make(chan []byte, 1)
-	_, b := busHost(t, map[string]string{overridePrefix + "telemetryMode": "OpenTelemetry"}, func(w http.ResponseWriter, r *http.Request) {
+	_, b := busHost(t, map[string]string{OverridePrefix + "telemetryMode": "OpenTelemetry"}, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		headers <- r.Header
 		payloads <- body

@@ -27,9 +27,9 @@ func TestStartAndItsFailures(t *testing.T) {
 	}{
 		"the handler is not there":  {Config{AppDir: missing}, "start the handler"},
 		"the handler ends at once":  {Config{AppDir: staged, Settings: map[string]string{"FAKE_LAST_WORDS": "settings: COSMOS_ENDPOINT is missing"}}, "COSMOS_ENDPOINT is missing"},
-		"an override of no list":    {Config{AppDir: staged, Settings: map[string]string{overridePrefix + "customHandler__description__arguments": "x"}}, "arguments"},
+		"an override of no list":    {Config{AppDir: staged, Settings: map[string]string{OverridePrefix + "customHandler__description__arguments": "x"}}, "arguments"},
 		"an address of the network": {Config{AppDir: staged, Addr: "0.0.0.0:0"}, "loopback"},
-		"a broken override":         {Config{AppDir: staged, Settings: map[string]string{overridePrefix + "version__x": "1"}}, "version is not a section"},
+		"a broken override":         {Config{AppDir: staged, Settings: map[string]string{OverridePrefix + "version__x": "1"}}, "version is not a section"},
 		"no app":                    {Config{AppDir: t.TempDir()}, "host.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestAnInvocationOnTheWire(t *testing.T) {
 	t.Parallel()
 	var got *http.Request
 	var body []byte
-	s := run(t, Config{AppDir: app(t, map[string]string{"tick": yearly}), Settings: map[string]string{overridePrefix + "telemetryMode": "OpenTelemetry"}}, func(w http.ResponseWriter, r *http.Request) {
+	s := run(t, Config{AppDir: app(t, map[string]string{"tick": yearly}), Settings: map[string]string{OverridePrefix + "telemetryMode": "OpenTelemetry"}}, func(w http.ResponseWriter, r *http.Request) {
 		got = r
 		body, _ = io.ReadAll(r.Body)
 		success(w)
@@ -158,7 +158,7 @@ func TestReplies(t *testing.T) {
 
 func TestFunctionTimeoutRestartsTheHandler(t *testing.T) {
 	t.Parallel()
-	s := run(t, Config{AppDir: app(t, map[string]string{"tick": yearly}), Settings: map[string]string{overridePrefix + "functionTimeout": "00:00:00.3"}}, func(w http.ResponseWriter, r *http.Request) {
+	s := run(t, Config{AppDir: app(t, map[string]string{"tick": yearly}), Settings: map[string]string{OverridePrefix + "functionTimeout": "00:00:00.3"}}, func(w http.ResponseWriter, r *http.Request) {
 		if body, _ := io.ReadAll(r.Body); string(body) == "hang" {
 			<-r.Context().Done()
 			return

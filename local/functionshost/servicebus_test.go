@@ -195,7 +195,7 @@ func TestALockIsNotKeptForEver(t *testing.T) {
 	calls, leave := make(chan string, 10), make(chan struct{})
 	run(t, Config{AppDir: app(t, map[string]string{"on-event": onEvent}), Logger: quietly, Settings: map[string]string{
 		"ServiceBusConnection": b.ConnectionString(),
-		overridePrefix + "extensions__serviceBus__maxAutoLockRenewalDuration": "00:00:00",
+		OverridePrefix + "extensions__serviceBus__maxAutoLockRenewalDuration": "00:00:00",
 	}}, func(w http.ResponseWriter, r *http.Request) {
 		count := decode(t, r).Metadata.DeliveryCount
 		calls <- count
@@ -308,7 +308,7 @@ func BenchmarkMessages(b *testing.B) {
 	b.ResetTimer()
 	run(b, Config{AppDir: app(b, map[string]string{"on-event": onEvent}), Settings: map[string]string{
 		"ServiceBusConnection": namespace.ConnectionString(), "FAKE_DIRECT": "yes",
-		overridePrefix + "extensions__serviceBus__maxConcurrentCalls": "64",
+		OverridePrefix + "extensions__serviceBus__maxConcurrentCalls": "64",
 	}}, nil)
 	testenv.Eventually(b, "an empty subscription", func() bool { return left(b, namespace) == 0 })
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "messages/s")

@@ -46,14 +46,16 @@ func setting(settings map[string]string, name string) (string, bool) {
 	return "", false
 }
 
-const overridePrefix = "AzureFunctionsJobHost__"
+// OverridePrefix begins the names of settings that override fields of host.json, such as
+// AzureFunctionsJobHost__extensions__serviceBus__maxConcurrentCalls.
+const OverridePrefix = "AzureFunctionsJobHost__"
 
 // override applies the settings AzureFunctionsJobHost__section__field to host.json
 // as the host does.
 func override(raw []byte, settings map[string]string) ([]byte, error) {
 	var document map[string]any
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
-		path, ok := strings.CutPrefix(key, overridePrefix)
+		path, ok := strings.CutPrefix(key, OverridePrefix)
 		if !ok {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/local/functionshost"
 )
 
 // The settings that the programs read, as docs/reference/settings.md lists them. A test holds the lists to the programs.
@@ -61,7 +62,7 @@ type Settings struct {
 }
 
 // ReadSettings reads settings of the form NAME=VALUE, or TENANT:NAME=VALUE for the worker of one of the named tenants. A
-// setting goes to the programs that read it. Other names, which runbooks and notification rules use, go to the handler; one
+// setting goes to the programs that read it, and one that overrides host.json to the Functions host. Other names, which runbooks and notification rules use, go to the handler; one
 // that is almost that of a known setting is refused. A value may be a secret, so errors do not quote it.
 func ReadSettings(all, tenants []string) (Settings, error) {
 	read := Settings{Handler: map[string]string{}, Worker: map[string]map[string]string{}}
@@ -103,7 +104,7 @@ func ReadSettings(all, tenants []string) (Settings, error) {
 			if of(handler) && !directed {
 				read.Handler[name] = value
 			}
-		case of(handler):
+		case of(handler), strings.HasPrefix(name, functionshost.OverridePrefix):
 			read.Handler[name] = value
 		case !runbook.SettingName(name):
 			return read, fmt.Errorf("unknown setting %q: use letters, digits and _", name)
@@ -119,16 +120,16 @@ func ReadSettings(all, tenants []string) (Settings, error) {
 
 // near lists known names that are close to a misspelt one, as the end of a message.
 func near(name string, known []string) string {
-	var close []string
+	var alike []string
 	for _, k := range slices.Compact(slices.Sorted(slices.Values(known))) {
 		if humanize.Nearest(name, []string{k}) != "" {
-			close = append(close, k)
+			alike = append(alike, k)
 		}
 	}
-	if len(close) == 0 {
+	if len(alike) == 0 {
 		return ""
 	}
-	return "; close names are: " + strings.Join(close[:min(len(close), 5)], ", ")
+	return "; close names are: " + strings.Join(alike[:min(len(alike), 5)], ", ")
 }
 
 // workerSettingsFile has the settings of the workers of the system whose state is in the folder around it.

@@ -18,9 +18,11 @@ func TestSettingsGoToTheirPrograms(t *testing.T) {
 		"PEOPLE=Server=tcp:127.0.0.1,1433;Database=people;Password=a=b", "EMPTY=", "MAX_PARALLELISM=2", "target:MAX_PARALLELISM=3",
 		"source:GRAPH_REQUESTS=GET /v1.0/groups/{id}, GET /v1.0/sites/{id}", "LOG_LEVEL=debug", "API_REQUESTS_PER_SECOND=5",
 		"WEBHOOK_SETTINGS=ALARM_URL,ALARM_KEY", "ALARM_URL=https://alarm.example/a:b",
+		"AzureFunctionsJobHost__extensions__serviceBus__maxConcurrentCalls=64",
 	}, []string{"source", "target"}))(t)
 	if want := (map[string]string{
 		"PEOPLE": "Server=tcp:127.0.0.1,1433;Database=people;Password=a=b", "EMPTY": "", "LOG_LEVEL": "debug", "API_REQUESTS_PER_SECOND": "5",
+		"AzureFunctionsJobHost__extensions__serviceBus__maxConcurrentCalls": "64",
 	}); !maps.Equal(read.Handler, want) {
 		t.Errorf("the handler gets %q, want %q", read.Handler, want)
 	}
