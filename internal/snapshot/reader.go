@@ -116,10 +116,14 @@ func (r *Reader) read(path string, f File) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err != nil {
+	var sized bytes.Buffer
+	if info, err := file.Stat(); err == nil {
+		sized.Grow(int(min(info.Size(), maxFile)) + bytes.MinRead)
+	}
+	if _, err := sized.ReadFrom(io.LimitReader(file, maxFile+1)); err != nil {
 		return nil, err
 	}
+	content := sized.Bytes()
 	if len(content) > maxFile {
 		return nil, fmt.Errorf("the file is larger than %d bytes", maxFile)
 	}

@@ -42,7 +42,14 @@ type checkpoint struct {
 	EncryptTo []string        `json:"encryptTo"`
 	Positions map[Kind]string `json:"positions"`
 	Complete  []Kind          `json:"complete"`
+	LeftOut   []leftOut       `json:"leftOut"`
 	State     json.RawMessage `json:"state,omitempty"`
+}
+
+// leftOut is a part of a kind that was left out. The kind is empty for what the snapshot has no kind of.
+type leftOut struct {
+	LeftOut
+	Kind Kind `json:"kind"`
 }
 
 // Writer writes a snapshot. It is safe for concurrent use.
@@ -65,7 +72,6 @@ type Writer struct {
 type part struct {
 	name    string
 	file    *os.File
-	hash    io.Writer
 	sum     func() string
 	out     io.WriteCloser // encrypts, or passes on
 	objects int
@@ -197,8 +203,7 @@ func (w *Writer) Resumed() bool { return w.resumed }
 // State is Options.State, of the first Create where the snapshot was broken off.
 func (w *Writer) State() json.RawMessage { return w.saved.State }
 
-// Position is that of the last Append of a kind that survived, empty before the first, and whether Complete was
-// called for the kind.
+// Position is that of the last Append or Complete of a kind that survived, empty before the first, and whether it was Complete.
 func (w *Writer) Position(kind Kind) (position string, complete bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -221,6 +226,28 @@ func (w *Writer) Objects(kind Kind) int {
 func (w *Writer) Append(kind Kind, position string, objects ...any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if err := w.append(kind, position, objects); err != nil {
+		return err
+	}
+	if w.now().Sub(w.synced) >= syncPeriod {
+		return w.sync()
+	}
+	return nil
+}
+
+// Complete adds the last objects of a kind, if there are more. A snapshot that breaks off has either all of them
+// and a complete kind, or none: no checkpoint is between the two, from which the end of the kind would be read twice.
+func (w *Writer) Complete(kind Kind, position string, objects ...any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.append(kind, position, objects); err != nil {
+		return err
+	}
+	w.done[kind] = true
+	return w.sync()
+}
+
+func (w *Writer) append(kind Kind, position string, objects []any) error {
 	if w.failed != nil {
 		return w.failed
 	}
@@ -241,29 +268,16 @@ func (w *Writer) Append(kind Kind, position string, objects ...any) error {
 		}
 	}
 	w.next[kind] = position
-	if w.now().Sub(w.synced) >= syncPeriod {
-		return w.sync()
-	}
 	return nil
 }
 
-// Complete notes that all objects of a kind were appended.
-func (w *Writer) Complete(kind Kind) error {
+// LeaveOut notes in the manifest a part of the tenant that the snapshot does not have. kind is what it would be among, until
+// Restart; empty: the snapshot has no such kind.
+func (w *Writer) LeaveOut(kind Kind, what, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.failed != nil {
-		return w.failed
-	}
-	w.done[kind] = true
-	return w.sync()
-}
-
-// LeaveOut notes in the manifest a part of the tenant that the snapshot does not have.
-func (w *Writer) LeaveOut(what, why string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if entry := (LeftOut{what, why}); !slices.Contains(w.saved.Manifest.LeftOut, entry) {
-		w.saved.Manifest.LeftOut = append(w.saved.Manifest.LeftOut, entry)
+	if entry := (leftOut{LeftOut{what, why}, kind}); !slices.Contains(w.saved.LeftOut, entry) {
+		w.saved.LeftOut = append(w.saved.LeftOut, entry)
 	}
 }
 
@@ -288,6 +302,9 @@ func (w *Writer) Finish() (Manifest, error) {
 		return Manifest{}, err
 	}
 	m := w.saved.Manifest
+	for _, entry := range w.saved.LeftOut {
+		m.LeftOut = append(m.LeftOut, entry.LeftOut)
+	}
 	m.FinishedAt = w.now().UTC().Truncate(time.Second)
 	if err := w.writeJSON(manifestFile, m); err != nil {
 		return Manifest{}, w.fail(err)
@@ -438,7 +455,7 @@ func (w *Writer) writeJSON(name string, v any) error {
 	return nil
 }
 
-// Restart forgets all objects of a kind, and its position, for a kind that cannot be continued.
+// Restart forgets all objects of a kind, its position and what was left out of it, for a kind that is read from the beginning.
 func (w *Writer) Restart(kind Kind) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -458,6 +475,7 @@ func (w *Writer) Restart(kind Kind) error {
 	delete(w.next, kind)
 	delete(w.saved.Positions, kind)
 	delete(w.done, kind)
+	w.saved.LeftOut = slices.DeleteFunc(w.saved.LeftOut, func(entry leftOut) bool { return entry.Kind == kind })
 	// The checkpoint no longer lists the files when they are deleted.
 	if err := w.sync(); err != nil {
 		return err

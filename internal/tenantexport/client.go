@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/matoolkit/matoolkit/internal/nextlink"
 )
 
 const (
@@ -106,8 +108,8 @@ func (k *client) do(ctx context.Context, r request, into any) error {
 	if r.units == 0 {
 		root = k.config.ExchangeURL
 	}
-	if err := within(r.address, root); err != nil {
-		return err
+	if err := nextlink.Check(r.address, root); err != nil {
+		return fmt.Errorf("export: %w", err)
 	}
 	fresh, delay := false, k.config.Backoff
 	for attempt := 1; ; attempt++ {
@@ -150,22 +152,6 @@ func place(r request) string {
 		return r.method
 	}
 	return r.method + " " + u.Path
-}
-
-// within refuses links that lead elsewhere, where the token must not go.
-func within(address, root string) error {
-	a, err := url.Parse(address)
-	if err != nil {
-		return fmt.Errorf("export: link to the next page: %w", err)
-	}
-	r, err := url.Parse(root)
-	if err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
-	if a.Scheme != r.Scheme || !strings.EqualFold(a.Host, r.Host) {
-		return fmt.Errorf("export: the link to the next page leads to %s, and not to %s", a.Host, r.Host)
-	}
-	return nil
 }
 
 type tokenError struct{ error }

@@ -128,17 +128,14 @@ func (e *export) readNames(ctx context.Context, kind snapshot.Kind, cmdlet strin
 	}); err != nil {
 		return err
 	}
-	if err := e.add(kind, "", names); err != nil {
-		return err
-	}
-	return e.out.Complete(kind)
+	return e.add(kind, "", names, true)
 }
 
 // readRecipients reads mailboxes, mail users and contacts. The position is the cmdlet and the link to its next page.
 func (e *export) readRecipients(ctx context.Context, x *index) error {
-	text, complete := e.out.Position(snapshot.Recipients)
-	if complete {
-		return nil
+	text, complete, err := e.begin(snapshot.Recipients)
+	if err != nil || complete {
+		return err
 	}
 	steps := []string{"Get-Mailbox", "Get-MailUser", "Get-MailContact"}
 	step, next, _ := strings.Cut(text, " ")
@@ -151,8 +148,7 @@ func (e *export) readRecipients(ctx context.Context, x *index) error {
 		for {
 			found, link, err := e.command(ctx, cmdlet, unlimited(), next, size)
 			if next != "" && refused(err, http.StatusBadRequest, http.StatusNotFound, http.StatusGone) {
-				e.Notice("Exchange Online no longer knows the link to the next recipients: recipients are read from the beginning.")
-				if err := e.out.Restart(snapshot.Recipients); err != nil {
+				if err := e.restart(snapshot.Recipients, err); err != nil {
 					return err
 				}
 				return e.readRecipients(ctx, x)
@@ -168,7 +164,7 @@ func (e *export) readRecipients(ctx context.Context, x *index) error {
 			if link == "" && i+1 < len(steps) {
 				position = steps[i+1] + " "
 			}
-			if err := e.add(snapshot.Recipients, position, objects); err != nil {
+			if err := e.add(snapshot.Recipients, position, objects, link == "" && i+1 == len(steps)); err != nil {
 				return err
 			}
 			if next = link; next == "" {
@@ -176,7 +172,7 @@ func (e *export) readRecipients(ctx context.Context, x *index) error {
 			}
 		}
 	}
-	return e.out.Complete(snapshot.Recipients)
+	return nil
 }
 
 // recipients converts a page of recipients, with the details of mailboxes, which it reads at the same time.
@@ -189,7 +185,7 @@ func (e *export) recipients(ctx context.Context, cmdlet string, found []json.Raw
 		}
 		r, why := p.recipient()
 		if why != "" {
-			e.out.LeaveOut("recipients of the type "+cmp.Or(p.RecipientTypeDetails, p.RecipientType, "?"), why)
+			e.out.LeaveOut(snapshot.Recipients, "recipients of the type "+cmp.Or(p.RecipientTypeDetails, p.RecipientType, "?"), why)
 			continue
 		}
 		r.SendAs = x.sendAs[strings.ToLower(p.Name)]

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/matoolkit/matoolkit/internal/nextlink"
 	"github.com/matoolkit/matoolkit/internal/snapshot"
 )
 
@@ -97,10 +98,7 @@ func (e *export) readDomains(ctx context.Context) error {
 			objects = append(objects, domain["id"])
 		}
 	}
-	if err := e.add(snapshot.Domains, "", objects); err != nil {
-		return err
-	}
-	return e.out.Complete(snapshot.Domains)
+	return e.add(snapshot.Domains, "", objects, true)
 }
 
 // userPosition is the position of users, with what licences are made of: a snapshot can be encrypted, and cannot be read
@@ -146,8 +144,7 @@ func (e *export) readUsers(ctx context.Context) error {
 	for from != "" {
 		p, err := e.get(ctx, from, 2, nil)
 		if expired(err) && from != first {
-			e.Notice("The link to the next users has expired: users are read from the beginning.")
-			if err := e.out.Restart(snapshot.Users); err != nil {
+			if err := e.restart(snapshot.Users, err); err != nil {
 				return err
 			}
 			position, from = userPosition{Licensed: map[string]int{}, Services: map[string]string{}}, first
@@ -163,6 +160,7 @@ func (e *export) readUsers(ctx context.Context) error {
 				user["managerId"] = manager["id"]
 			}
 			delete(user, "manager")
+			dropTimes(user)
 			objects[i] = clean(user)
 		}
 		from = p.Next
@@ -171,11 +169,11 @@ func (e *export) readUsers(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("export: %w", err)
 		}
-		if err := e.add(snapshot.Users, string(text), objects); err != nil {
+		if err := e.add(snapshot.Users, string(text), objects, from == ""); err != nil {
 			return err
 		}
 	}
-	return e.out.Complete(snapshot.Users)
+	return nil
 }
 
 // count notes the products and service plans of a user.
@@ -204,17 +202,31 @@ func (e *export) readDeletedUsers(ctx context.Context) error {
 	return e.readPages(ctx, snapshot.DeletedUsers, first, func(_ context.Context, found []map[string]any) ([]any, error) {
 		objects := make([]any, len(found))
 		for i, user := range found {
+			dropTimes(user)
 			objects[i] = clean(user)
 		}
 		return objects, nil
 	})
 }
 
+// dropTimes drops when a user got licences and plans, which no function reads: without it those of people with the same
+// licences are equal, and take memory once where the snapshot is loaded.
+func dropTimes(user map[string]any) {
+	for list, property := range map[string]string{"assignedPlans": "assignedDateTime", "licenseAssignmentStates": "lastUpdatedDateTime"} {
+		items, _ := user[list].([]any)
+		for _, item := range items {
+			if o, is := item.(map[string]any); is {
+				delete(o, property)
+			}
+		}
+	}
+}
+
 // readPages reads a collection whose position is the link to the next page.
 func (e *export) readPages(ctx context.Context, kind snapshot.Kind, first string, convert func(context.Context, []map[string]any) ([]any, error)) error {
-	from, complete := e.out.Position(kind)
-	if complete {
-		return nil
+	from, complete, err := e.begin(kind)
+	if err != nil || complete {
+		return err
 	}
 	if from == "" {
 		from = first
@@ -222,8 +234,7 @@ func (e *export) readPages(ctx context.Context, kind snapshot.Kind, first string
 	for from != "" {
 		p, err := e.get(ctx, from, 1, nil)
 		if expired(err) && from != first {
-			e.Notice("The link to the next %s has expired: they are read from the beginning.", kind)
-			if err := e.out.Restart(kind); err != nil {
+			if err := e.restart(kind, err); err != nil {
 				return err
 			}
 			from = first
@@ -236,12 +247,12 @@ func (e *export) readPages(ctx context.Context, kind snapshot.Kind, first string
 		if err != nil {
 			return err
 		}
-		if err := e.add(kind, p.Next, objects); err != nil {
+		if err := e.add(kind, p.Next, objects, p.Next == ""); err != nil {
 			return err
 		}
 		from = p.Next
 	}
-	return e.out.Complete(kind)
+	return nil
 }
 
 // license is the tenant's subscription to one product, as the seed of a local tenant has it.
@@ -260,8 +271,8 @@ type servicePlan struct {
 }
 
 func (e *export) readLicenses(ctx context.Context) error {
-	if _, complete := e.out.Position(snapshot.Licenses); complete {
-		return nil
+	if _, complete, err := e.begin(snapshot.Licenses); err != nil || complete {
+		return err
 	}
 	users, _, err := e.userPosition()
 	if err != nil {
@@ -296,12 +307,9 @@ func (e *export) readLicenses(ctx context.Context) error {
 		objects = append(objects, l)
 	}
 	if unknown > 0 {
-		e.out.LeaveOut(fmt.Sprintf("the services of %d service plans", unknown), "Graph shows the service of a plan at users who have it, and no user has these")
+		e.out.LeaveOut(snapshot.Licenses, fmt.Sprintf("the services of %d service plans", unknown), "Graph shows the service of a plan at users who have it, and no user has these")
 	}
-	if err := e.add(snapshot.Licenses, "", objects); err != nil {
-		return err
-	}
-	return e.out.Complete(snapshot.Licenses)
+	return e.add(snapshot.Licenses, "", objects, true)
 }
 
 // serviceOf is the service of a plan that no user has, where its name shows it. Only mailboxes depend on it.
@@ -322,6 +330,16 @@ func (e *export) readPolicies(ctx context.Context) error {
 		}
 		return objects, nil
 	})
+}
+
+// leaveOutPolicies notes that the policies may not be read, unless an earlier run has read them all.
+func (e *export) leaveOutPolicies(what string) error {
+	if _, complete := e.out.Position(snapshot.Policies); complete {
+		return nil
+	}
+	err := e.out.Restart(snapshot.Policies)
+	e.out.LeaveOut(snapshot.Policies, what, "the token does not have the permission "+policyPermission)
+	return err
 }
 
 // group is a group as the seed of a local tenant has it.
@@ -367,7 +385,7 @@ func (e *export) known(objects []map[string]any, what string) []string {
 		case "#microsoft.graph.user", "#microsoft.graph.group":
 			ids = append(ids, text(object["id"]))
 		default:
-			e.out.LeaveOut(what+" of groups of the type "+strings.TrimPrefix(kind, "#microsoft.graph."), "a local tenant has no such objects")
+			e.out.LeaveOut(snapshot.Groups, what+" of groups of the type "+strings.TrimPrefix(kind, "#microsoft.graph."), "a local tenant has no such objects")
 		}
 	}
 	return ids
@@ -450,8 +468,8 @@ func (e *export) batch(ctx context.Context, paths []string) ([][]map[string]any,
 					if err != nil {
 						return nil, fmt.Errorf("export: link to the next page: %w", err)
 					}
-					if err := within(p.Next, e.GraphURL); err != nil {
-						return nil, err
+					if err := nextlink.Check(p.Next, e.GraphURL); err != nil {
+						return nil, fmt.Errorf("export: %w", err)
 					}
 					next[i] = strings.TrimPrefix(u.Path, "/v1.0") + "?" + u.RawQuery
 				}

@@ -256,7 +256,8 @@ func (x *index) ids(printed []string) []string {
 // readIndex reads all recipients, the permissions to send as them, and groups. It is not kept across a break.
 func (e *export) readIndex(ctx context.Context) (*index, error) {
 	x := &index{
-		byName: map[string]string{}, rank: map[string]int{}, sendAs: map[string][]string{}, groups: map[string]printed{}, leaveOut: e.out.LeaveOut,
+		byName: map[string]string{}, rank: map[string]int{}, sendAs: map[string][]string{}, groups: map[string]printed{},
+		leaveOut: func(what, why string) { e.out.LeaveOut("", what, why) }, // of several kinds
 	}
 	if err := e.each(ctx, "Get-Recipient", unlimited(), func(p printed) error {
 		id := p.ExternalDirectoryObjectId

@@ -19,17 +19,15 @@ type redactor struct{ key []byte }
 
 func newRedactor(key []byte) *redactor { return &redactor{key} }
 
-// kept are the properties whose values identify no one, in lower case.
+// kept are the properties whose values identify no one, in lower case. One with a dot is kept in the property before the dot only.
 var kept = set(
 	"accountEnabled", "userType", "usageLocation", "showInAddressList", "ageGroup", "consentProvidedForMinor", "passwordPolicies", "preferredDataLocation",
 	"preferredLanguage", "assignedLicenses", "assignedPlans", "provisionedPlans", "createdDateTime", "creationType", "externalUserState",
 	"externalUserStateChangeDateTime", "lastPasswordChangeDateTime", "signInSessionsValidFromDateTime", "deletedDateTime", "onPremisesSyncEnabled", "employeeHireDate",
 	"mailEnabled", "securityEnabled", "visibility", "isAssignableToRole", "groupTypes", "resourceProvisioningOptions",
 	"RecipientTypeDetails", "MailboxType", "AccessRights", "AutoReplyState", "ExternalAudience", "StartTime", "EndTime",
-	// Of licenseAssignmentStates.
-	"skuId", "disabledPlans", "state", "error", "lastUpdatedDateTime",
-	// Of policies: ids of applications and roles are the same in all tenants.
-	"includeApplications", "excludeApplications", "includeRoles", "excludeRoles",
+	"licenseAssignmentStates.skuId", "licenseAssignmentStates.disabledPlans", "licenseAssignmentStates.state", "licenseAssignmentStates.error",
+	"licenseAssignmentStates.lastUpdatedDateTime",
 )
 
 func set(names ...string) map[string]bool {
@@ -43,8 +41,11 @@ func set(names ...string) map[string]bool {
 // addressKinds are the prefixes of addresses.
 var addressKinds = []string{"smtp", "sip", "x500", "x400", "eum", "spo", "notes", "msmail", "ccmail", "gwise"}
 
-// directoryNames are the parts of the distinguished names of Exchange that all tenants have.
-var directoryNames = []string{"exchangelabs", "exchange administrative group (fydibohf23spdlt)", "first administrative group", "recipients", "configuration", "servers"}
+// directoryKeys and directoryNames are the keys and values in distinguished names of Exchange that all tenants have.
+var (
+	directoryKeys  = []string{"o", "ou", "cn"}
+	directoryNames = []string{"exchangelabs", "exchange administrative group (fydibohf23spdlt)", "first administrative group", "recipients", "configuration", "servers"}
+)
 
 var (
 	guidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
@@ -75,12 +76,13 @@ func (r *redactor) object(kind snapshot.Kind, object any) (any, error) {
 	return r.walk("", value, kind == snapshot.Policies), nil
 }
 
-// walk redacts a value of a property. In policies, only names and ids are redacted.
+// walk redacts a value of a property. In policies, only names and ids are redacted: other texts are keywords, such as All or
+// Office365.
 func (r *redactor) walk(name string, value any, policy bool) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, member := range v {
-			if !kept[strings.ToLower(key)] {
+			if folded := strings.ToLower(key); !kept[folded] && !kept[strings.ToLower(name)+"."+folded] {
 				v[key] = r.walk(key, member, policy)
 			}
 		}
@@ -159,11 +161,17 @@ func (r *redactor) hold(s string) string {
 	return parts[1] + strings.ReplaceAll(r.id(parts[2]), "-", "") + parts[3]
 }
 
-// directoryName redacts the parts of a name such as /o=Contoso/cn=Recipients/cn=ada.
+// directoryName redacts the parts of a name such as /o=Contoso/cn=Recipients/cn=ada. A part without a key is the rest of a
+// value with a slash.
 func (r *redactor) directoryName(s string) string {
 	parts := strings.Split(s, "/")
 	for i, part := range parts {
-		if key, value, found := strings.Cut(part, "="); found && !slices.Contains(directoryNames, strings.ToLower(value)) {
+		key, value, _ := strings.Cut(part, "=")
+		switch {
+		case part == "":
+		case !slices.Contains(directoryKeys, strings.ToLower(key)):
+			parts[i] = r.local(part)
+		case !slices.Contains(directoryNames, strings.ToLower(value)):
 			parts[i] = key + "=" + r.local(value)
 		}
 	}

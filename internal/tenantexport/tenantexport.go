@@ -78,7 +78,12 @@ type export struct {
 	redact *redactor // nil: values stay
 	begun  time.Time
 	total  map[snapshot.Kind]int
+	// restarts are how often a kind was read from its beginning again.
+	restarts map[snapshot.Kind]int
 }
+
+// maxRestarts is how often one run reads a kind from its beginning again. Each time can take hours.
+const maxRestarts = 3
 
 // state has the needs of a broken-off export beside its files. Finish deletes it.
 type state struct {
@@ -113,7 +118,7 @@ func Run(ctx context.Context, c Config) (snapshot.Manifest, error) {
 	if c.Notice == nil {
 		c.Notice = func(string, ...any) {}
 	}
-	e := &export{Config: c, client: newClient(c), begun: c.Now(), total: map[snapshot.Kind]int{}}
+	e := &export{Config: c, client: newClient(c), begun: c.Now(), total: map[snapshot.Kind]int{}, restarts: map[snapshot.Kind]int{}}
 	if err := e.open(); err != nil {
 		return snapshot.Manifest{}, err
 	}
@@ -181,9 +186,11 @@ func (e *export) read(ctx context.Context, missing map[string]string) error {
 			return err
 		}
 	}
+	policies := e.readPolicies
 	if what := missing[policyPermission]; what != "" {
-		e.out.LeaveOut(what, "the token does not have the permission "+policyPermission)
-	} else if err := e.readPolicies(ctx); err != nil {
+		policies = func(context.Context) error { return e.leaveOutPolicies(what) }
+	}
+	if err := policies(ctx); err != nil {
 		return err
 	}
 	return e.readExchange(ctx)
@@ -199,11 +206,11 @@ func (e *export) leaveOut() {
 		{What: "soft-deleted mailboxes and groups", Why: "no function of the catalogue reads them"},
 		{What: "migration batches and jobs", Why: "they belong to a migration that is under way"},
 	} {
-		e.out.LeaveOut(entry.What, entry.Why)
+		e.out.LeaveOut("", entry.What, entry.Why)
 	}
 	for _, detail := range Details() {
 		if !e.detail(detail) {
-			e.out.LeaveOut(detail+" of mailboxes", "they take a command for each mailbox, and were not asked for")
+			e.out.LeaveOut(snapshot.Recipients, detail+" of mailboxes", "they take a command for each mailbox, and were not asked for")
 		}
 	}
 }
@@ -217,8 +224,8 @@ func (e *export) detail(name string) bool {
 	return false
 }
 
-// add appends objects of a kind, redacted if asked for, and reports the progress.
-func (e *export) add(kind snapshot.Kind, position string, objects []any) error {
+// add appends objects of a kind, redacted if asked for, and reports the progress. last says that the kind has no more.
+func (e *export) add(kind snapshot.Kind, position string, objects []any, last bool) error {
 	if e.redact != nil {
 		for i, object := range objects {
 			redacted, err := e.redact.object(kind, object)
@@ -228,11 +235,36 @@ func (e *export) add(kind snapshot.Kind, position string, objects []any) error {
 			objects[i] = redacted
 		}
 	}
-	if err := e.out.Append(kind, position, objects...); err != nil {
+	write := e.out.Append
+	if last {
+		write = e.out.Complete
+	}
+	if err := write(kind, position, objects...); err != nil {
 		return err
 	}
 	e.report(kind)
 	return nil
+}
+
+// begin returns where to continue a kind. Of one that is at its beginning, it drops what an earlier run left out.
+func (e *export) begin(kind snapshot.Kind) (position string, complete bool, err error) {
+	position, complete = e.out.Position(kind)
+	if position == "" && !complete {
+		err = e.out.Restart(kind)
+	}
+	return position, complete, err
+}
+
+// restart forgets a kind, because the service refuses the link to its next page. A service that refuses it each time ends
+// the run, which keeps the objects before the link.
+func (e *export) restart(kind snapshot.Kind, refusal error) error {
+	if e.restarts[kind] == maxRestarts {
+		return fmt.Errorf("%w. The service refused the link to the next %s again, after they were read from the beginning %d times: try later; the same command continues from there",
+			refusal, kind, maxRestarts)
+	}
+	e.restarts[kind]++
+	e.Notice("The service no longer takes the link to the next %s: they are read from the beginning.", kind)
+	return e.out.Restart(kind)
 }
 
 func (e *export) report(kind snapshot.Kind) {

@@ -165,12 +165,12 @@ func everything() *tenant.Seed {
 		Licenses:           []tenant.License{{SkuPartNumber: "SPE_E3", SkuID: id(900), Enabled: 10, Consumed: 4, Plans: []tenant.ServicePlan{{ID: id(901), Name: "EXCHANGE_S_ENTERPRISE", Service: "exchange"}}}},
 		Users: []tenant.User{
 			{
-				"id": id(1), "userPrincipalName": "ada@contoso.com", "displayName": "Ada Lindqvist", "managerId": id(2), "usageLocation": "SE", "mail": "Ada@contoso.com",
+				"id": id(1), "userPrincipalName": "astrid@contoso.com", "displayName": "Astrid Lindqvist", "managerId": id(2), "usageLocation": "SE", "mail": "Astrid@contoso.com", "state": "Värmland",
 				"assignedLicenses":        []any{map[string]any{"skuId": id(900), "disabledPlans": []any{}}},
 				"licenseAssignmentStates": []any{map[string]any{"skuId": id(900), "disabledPlans": []any{}, "assignedByGroup": nil, "state": "Active", "error": "None"}},
 			},
 			{"id": id(2), "userPrincipalName": "ben@contoso.com", "displayName": "Ben Carter", "accountEnabled": false, "onPremisesSyncEnabled": true},
-			{"id": id(3), "userPrincipalName": "ada_fabrikam.com#EXT#@contoso.onmicrosoft.com", "displayName": "Ada Lindqvist", "userType": "Guest", "mail": "ada@fabrikam.com", "mailNickname": "ada_fabrikam.com#EXT#"},
+			{"id": id(3), "userPrincipalName": "astrid_fabrikam.com#EXT#@contoso.onmicrosoft.com", "displayName": "Astrid Lindqvist", "userType": "Guest", "mail": "astrid@fabrikam.com", "mailNickname": "astrid_fabrikam.com#EXT#"},
 		},
 		DeletedUsers: []tenant.User{{"id": id(4), "userPrincipalName": id(4) + "carl@contoso.com", "deletedDateTime": "2026-03-01T00:00:00Z"}},
 		Groups: []tenant.SeedGroup{
@@ -186,17 +186,20 @@ func everything() *tenant.Seed {
 		},
 		Recipients: []tenant.Recipient{
 			{
-				Kind: tenant.UserMailbox, ExternalDirectoryObjectID: id(1), GUID: id(21), EmailAddresses: []string{"SMTP:Ada@contoso.com", "smtp:ada@contoso.onmicrosoft.com", "x500:/o=Contoso/ou=First Administrative Group/cn=Recipients/cn=ada"},
-				ExchangeGUID: id(31), ArchiveGUID: id(32), ForwardingSMTP: "ada@fabrikam.com", KeepsForwarded: true, Custom: map[string]string{"CustomAttribute3": "blue"},
+				Kind: tenant.UserMailbox, ExternalDirectoryObjectID: id(1), GUID: id(21), EmailAddresses: []string{"SMTP:Astrid@contoso.com", "smtp:astrid@contoso.onmicrosoft.com", "x500:/o=Contoso/ou=First Administrative Group/cn=Recipients/cn=astrid", "x500:/o=ExchangeLabs/cn=Recipients/cn=astrid/lindqvist/grace=hopper"},
+				ExchangeGUID: id(31), ArchiveGUID: id(32), ForwardingSMTP: "astrid@fabrikam.com", KeepsForwarded: true, Custom: map[string]string{"CustomAttribute3": "blue"},
 				Holds: &tenant.Holds{Litigation: true, InPlace: []string{"mbxaaaa30345d454ac0a989ab3041051209:1"}}, FullAccess: []string{id(2)}, SendAs: []string{id(2)}, SendOnBehalf: []string{id(2)},
 				CalendarFolder: "Kalender", Calendar: []tenant.FolderPermission{{User: "Default", AccessRights: []string{"Reviewer"}}, {User: id(2), AccessRights: []string{"Editor"}}},
 				AutoReply: &tenant.AutoReply{State: "Enabled", InternalMessage: "away", ExternalMessage: "away", ExternalAudience: "All"},
 			},
 			{Kind: tenant.UserMailbox, ExternalDirectoryObjectID: id(2), GUID: id(22), EmailAddresses: []string{"SMTP:ben@contoso.com"}, ExchangeGUID: id(33), MailboxType: "Shared"},
-			{Kind: tenant.MailUser, ExternalDirectoryObjectID: id(3), GUID: id(23), EmailAddresses: []string{"SMTP:ada@fabrikam.com"}, ExternalEmailAddress: "ada@fabrikam.com"},
+			{Kind: tenant.MailUser, ExternalDirectoryObjectID: id(3), GUID: id(23), EmailAddresses: []string{"SMTP:astrid@fabrikam.com"}, ExternalEmailAddress: "astrid@fabrikam.com"},
 			{Kind: tenant.MailContact, ExternalDirectoryObjectID: id(5), GUID: id(24), Name: "Carl", DisplayName: "Carl", Alias: "carl", EmailAddresses: []string{"SMTP:carl@fabrikam.com"}, ExternalEmailAddress: "carl@fabrikam.com"},
 		},
-		Policies: []tenant.Policy{{"id": id(41), "displayName": "Require MFA", "state": "enabled", "conditions": map[string]any{"users": map[string]any{"includeUsers": []any{"All"}, "excludeGroups": []any{id(11)}}}}},
+		Policies: []tenant.Policy{{"id": id(41), "displayName": "Require MFA", "state": "enabled", "conditions": map[string]any{
+			"users":        map[string]any{"includeUsers": []any{"All"}, "excludeGroups": []any{id(11)}, "excludeRoles": []any{id(42)}},
+			"applications": map[string]any{"includeApplications": []any{"Office365", id(43)}, "excludeApplications": []any{id(43)}},
+		}}},
 	}
 }
 
@@ -380,6 +383,91 @@ func TestContinuesAfterABreak(t *testing.T) {
 	c.Details = []string{tenantexport.FullAccess}
 	if _, err := tenantexport.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "finished snapshot") {
 		t.Errorf("exporting to a finished snapshot: %v", err)
+	}
+}
+
+// TestContinuesAfterAKill continues what is on disk after each page, as if the process had been killed there. Each object is
+// counted once, whichever page was the last, and also among the licences.
+func TestContinuesAfterAKill(t *testing.T) {
+	t.Parallel()
+	seed := many(1200)
+	of := everything()
+	seed.Licenses, seed.Policies, seed.OrganizationHolds, seed.DeletedUsers = of.Licenses, of.Policies, of.OrganizationHolds, of.DeletedUsers
+	seed.MigrationEndpoints = of.MigrationEndpoints
+	for i := range 3 {
+		seed.Users[i]["licenseAssignmentStates"] = of.Users[0]["licenseAssignmentStates"]
+		seed.Users[i]["assignedLicenses"] = of.Users[0]["assignedLicenses"]
+	}
+	s := start(t, tenant.Config{Seed: seed})
+	c := config(t, s)
+	c.Details = nil
+	now := time.Now()
+	c.Now = func() time.Time { now = now.Add(time.Minute); return now } // each page has a checkpoint
+	killed := map[string]string{}
+	c.Progress = func(p tenantexport.Progress) {
+		dir := filepath.Join(t.TempDir(), "snapshot")
+		if err := os.CopyFS(dir, os.DirFS(c.Dir)); err != nil {
+			t.Error(err)
+		}
+		killed[fmt.Sprintf("%s after %d", p.Kind, p.Objects)] = dir
+	}
+	want := run(t, c)
+	if len(killed) < 12 {
+		t.Fatalf("only %d pages", len(killed))
+	}
+	for at, dir := range killed {
+		again := config(t, s)
+		again.Dir, again.Details = dir, nil
+		got := run(t, again)
+		for _, kind := range snapshot.Kinds() {
+			if got.Objects(kind) != want.Objects(kind) {
+				t.Errorf("%s: %d %s, want %d", at, got.Objects(kind), kind, want.Objects(kind))
+			}
+		}
+		if licenses := load(t, dir, "").Licenses; licenses[0].Consumed != of.Licenses[0].Consumed {
+			t.Errorf("%s: %d licences are consumed by others, want %d", at, licenses[0].Consumed, of.Licenses[0].Consumed)
+		}
+	}
+}
+
+// TestSaysWhatTheSnapshotLacks continues an export with another permission: the manifest says that the policies are left out
+// only where the snapshot does not have them.
+func TestSaysWhatTheSnapshotLacks(t *testing.T) {
+	t.Parallel()
+	less := token(0, slices.DeleteFunc(slices.Clone(allRoles), func(r string) bool { return r == "Policy.Read.All" })...)
+	all := token(0, allRoles...)
+	for name, tc := range map[string]struct {
+		tokens   [2]string     // of the run that breaks off, and of the one that continues it
+		after    snapshot.Kind // a page of which is the last one of the first run
+		policies int
+	}{
+		"granted before the policies":   {[2]string{less, all}, snapshot.Users, 1},
+		"granted after the policies":    {[2]string{less, all}, snapshot.MigrationEndpoints, 1},
+		"withdrawn before the policies": {[2]string{all, less}, snapshot.Users, 0},
+		"withdrawn after the policies":  {[2]string{all, less}, snapshot.MigrationEndpoints, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, tenant.Config{Seed: everything()})
+			c := config(t, s)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			c.Progress = func(p tenantexport.Progress) {
+				if p.Kind == tc.after {
+					stop()
+				}
+			}
+			c.Token = func(context.Context, string, bool) (string, error) { return tc.tokens[0], nil }
+			if _, err := tenantexport.Run(ctx, c); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			c.Token = func(context.Context, string, bool) (string, error) { return tc.tokens[1], nil }
+			m := run(t, c)
+			said := slices.ContainsFunc(m.LeftOut, func(l snapshot.LeftOut) bool { return strings.HasPrefix(l.What, "policies") })
+			if got := m.Objects(snapshot.Policies); got != tc.policies || said == (got > 0) {
+				t.Errorf("%d policies; left out: %+v", got, m.LeftOut)
+			}
+		})
 	}
 }
 

@@ -146,7 +146,7 @@ func TestSites(t *testing.T) {
 	r.must(404, "GET", "/v1.0/drives/"+drive+"/root:/people.xlsx", nil)
 	location := r.must(302, "GET", "/v1.0/drives/"+drive+"/items/"+file.id()+"/content", nil).header.Get("Location")
 	for token, want := range map[string]string{"": "200 content", "Bearer x": "401 the address of a download gets no token\n"} {
-		request := testenv.Must(http.NewRequestWithContext(t.Context(), "GET", location, nil))(t)
+		request := testenv.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, location, nil))(t)
 		if token != "" {
 			request.Header.Set("Authorization", token)
 		}
@@ -157,7 +157,7 @@ func TestSites(t *testing.T) {
 			t.Errorf("download with %q: %q, want %q", token, got, want)
 		}
 	}
-	if response := testenv.Must(http.Get(location + "x"))(t); response.StatusCode != 403 {
+	if response := testenv.Must(http.Get(location + "x"))(t); response.StatusCode != http.StatusForbidden {
 		t.Errorf("another address: %s", response.Status)
 	}
 }

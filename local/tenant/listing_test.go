@@ -62,7 +62,7 @@ func TestListsOfATenant(t *testing.T) {
 	again := start(t, tenant.Config{DataDir: dir})
 	check(again)
 	again.must(204, "DELETE", "/v1.0/users/ben@contoso.com", nil)
-	if got := again.must(200, "GET", "/v1.0/directory/deletedItems/microsoft.graph.user", nil).values(); len(got) != 2 || got[1]["userPrincipalName"] != "ben@contoso.com" {
+	if got := again.must(200, "GET", "/v1.0/directory/deletedItems/microsoft.graph.user", nil).values(); len(got) != 2 || got[1]["userPrincipalName"] != "0000000000000000000000000000000bben@contoso.com" {
 		t.Errorf("deleted users %v", got)
 	}
 }

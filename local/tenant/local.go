@@ -29,11 +29,9 @@ type State struct {
 
 // State returns the latest state, without the replication lag.
 func (s *Server) State() State {
+	s.advance() // it logs an error
 	s.dir.Lock()
 	defer s.dir.Unlock()
-	if err := s.exchange.FinishMoves(); err != nil {
-		s.cfg.Logger.Error("cannot finish the moves of mailboxes", "error", err)
-	}
 	return State{
 		TenantID:   s.cfg.TenantID,
 		Users:      s.dir.Users.All(),
@@ -44,6 +42,51 @@ func (s *Server) State() State {
 		Jobs:       s.dir.Jobs.All(),
 		Mails:      slices.Clone(s.dir.Mails),
 	}
+}
+
+// Watch begins to note what changes.
+func (s *Server) Watch() {
+	s.dir.Lock()
+	defer s.dir.Unlock()
+	s.dir.Watch()
+}
+
+// Changed are the objects that changed since Watch.
+func (s *Server) Changed() []ObjectChange {
+	s.advance() // it logs an error
+	s.dir.Lock()
+	defer s.dir.Unlock()
+	return s.dir.Changed()
+}
+
+// Summary counts the objects of a tenant.
+type Summary struct {
+	Users, Groups, Recipients int
+	Licensed                  map[string]int // users with a product, by its folded id
+	Sender                    string         // sign-in name of the first user with a mailbox, empty where there is none
+}
+
+// Summary counts the objects in their latest state.
+func (s *Server) Summary() Summary {
+	s.dir.Lock()
+	defer s.dir.Unlock()
+	sum := Summary{Licensed: map[string]int{}}
+	for u := range s.dir.Users.Each() {
+		sum.Users++
+		for _, sku := range u.AssignedLicenses() {
+			sum.Licensed[sku]++
+		}
+	}
+	for range s.dir.Groups.Each() {
+		sum.Groups++
+	}
+	for r := range s.dir.Recipients.Each() {
+		sum.Recipients++
+		if sum.Sender == "" && r.Kind == UserMailbox {
+			sum.Sender = r.UserPrincipalName
+		}
+	}
+	return sum
 }
 
 // Licenses are the products that the tenant has bought. Consumed counts people who are not in its state.
@@ -131,6 +174,10 @@ func (s *Server) serveLocal(w http.ResponseWriter, r *http.Request, path []strin
 	}
 	if host, _, _ := net.SplitHostPort(r.Host); !loopback.Is(host) {
 		fail(http.StatusForbidden, fmt.Errorf("tenant: host %q is not loopback", r.Host))
+		return
+	}
+	if s.cfg.NoLocalEndpoint {
+		fail(http.StatusNotFound, errors.New("tenant: the local admin endpoint is off"))
 		return
 	}
 	switch r.Method + " " + strings.Join(path, "/") {

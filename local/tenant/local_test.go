@@ -168,6 +168,16 @@ func TestTheLocalEndpoint(t *testing.T) {
 	}
 }
 
+func TestTheLocalEndpointCanBeOff(t *testing.T) {
+	t.Parallel()
+	r := start(t, tenant.Config{NoLocalEndpoint: true})
+	for path, method := range map[string]string{"/_local/state": "GET", "/_local/requests": "GET", "/_local/seed": "POST", "/_local/faults": "PUT"} {
+		if body := string(r.must(404, method, path, "{}").raw); !strings.Contains(body, "is off") {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+}
+
 func TestOnlyLoopbackIsServed(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{"0.0.0.0:0", ":0", "192.0.2.1:0", "nonsense"} {

@@ -77,7 +77,7 @@ func (s *Server) Seed(seed Seed) error {
 		}
 	}
 	for i, u := range seed.Users {
-		if err := s.seedUser(u); err != nil {
+		if err := s.seedUser(u.With(nil)); err != nil {
 			return fmt.Errorf("tenant: seed user %d: %w", i, err)
 		}
 	}
@@ -157,8 +157,8 @@ func (s *Server) seedPolicy(p Policy) error {
 	return s.dir.Commit(time.Time{}, directory.PutPolicy(p, time.Time{}))
 }
 
-func (s *Server) seedUser(seeded User) error {
-	u := seeded.With(nil)
+// seedUser puts a user in, whom it may change.
+func (s *Server) seedUser(u User) error {
 	for name := range u {
 		if !graph.KnownUserProperty(name) {
 			return fmt.Errorf("unknown property %q", name)
@@ -190,7 +190,10 @@ func (s *Server) seedUser(seeded User) error {
 	if mail := u.Text("mail"); mail != "" {
 		u["proxyAddresses"] = directory.WithPrimary(u.List("proxyAddresses"), mail)
 	}
-	if err := s.dir.CheckUser(u); err != nil {
+	if err := s.dir.CheckForm(u); err != nil {
+		return err
+	}
+	if err := s.conflict("the user "+u.UPN(), s.dir.CheckUnique(u)); err != nil {
 		return err
 	}
 	return s.dir.Commit(time.Time{}, append([]directory.Change{directory.PutUser(u, time.Time{})}, s.dir.ForwardSync(u, time.Time{})...)...)
@@ -207,12 +210,20 @@ func (s *Server) seedGroup(seeded SeedGroup, more map[string]bool) error {
 		}
 	}
 	nickname := directory.Text(g.Properties["mailNickname"])
+	if nickname == "" && s.loading && g.Properties["mailEnabled"] != true {
+		nickname = g.ID() // a group that is synchronized from on-premises need not have one
+	}
 	if nickname == "" {
 		return errors.New("mailNickname is empty")
 	}
-	// Security groups of a real tenant can share a nickname. Each has an id.
-	if owner, exists := s.dir.Owner("groupNickname", nickname); exists && (g.ID() == "" || owner == directory.Fold(g.ID()) || g.Properties["mailEnabled"] == true) {
-		return nil
+	// Groups of a real tenant can share a nickname. Each has an id.
+	if owner, exists := s.dir.Owner("groupNickname", nickname); exists {
+		switch other := owner != directory.Fold(g.ID()); {
+		case g.ID() == "", !other, g.Properties["mailEnabled"] == true && !s.loading:
+			return nil
+		case g.Properties["mailEnabled"] == true:
+			_ = s.conflict(groupText(g), fmt.Errorf("its nickname %s is that of the group %s, too", nickname, owner))
+		}
 	}
 	if _, exists := s.dir.Groups.Latest(directory.Fold(g.ID())); exists {
 		return nil
@@ -238,7 +249,10 @@ func (s *Server) seedGroup(seeded SeedGroup, more map[string]bool) error {
 			_, isUser := s.dir.Users.Latest(id)
 			_, isGroup := s.dir.Groups.Latest(id)
 			if !isUser && !isGroup && !more[id] {
-				return fmt.Errorf("%s %q does not exist", list.what, key)
+				if err := s.conflict(groupText(g), fmt.Errorf("%s %q does not exist", list.what, key)); err != nil {
+					return err
+				}
+				continue
 			}
 			if !seen[id] {
 				*list.into = append(*list.into, id)
@@ -246,7 +260,8 @@ func (s *Server) seedGroup(seeded SeedGroup, more map[string]bool) error {
 			}
 		}
 	}
-	if team := slices.Contains(directory.Texts(g.Properties["resourceProvisioningOptions"]), "Team"); team &&
+	// Graph lets a group have owners who are no members.
+	if team := slices.Contains(directory.Texts(g.Properties["resourceProvisioningOptions"]), "Team"); team && !s.loading &&
 		slices.ContainsFunc(g.Owners, func(id string) bool { return !slices.Contains(g.Members, id) }) {
 		return errors.New("an owner of the team is not among the members")
 	}
@@ -261,8 +276,8 @@ func (s *Server) seedGroup(seeded SeedGroup, more map[string]bool) error {
 		r = known(*seeded.Recipient, r)
 	}
 	r.SendAs, r.SendOnBehalf = seeded.SendAs, seeded.SendOnBehalf
-	if refusal := s.exchange.Check(r); refusal != nil {
-		return errors.New(refusal.Fault.Message)
+	if err := s.checkRecipient(r); err != nil {
+		return err
 	}
 	return s.dir.Commit(time.Time{}, directory.PutGroup(g, time.Time{}), directory.PutRecipient(r, time.Time{}))
 }
@@ -288,8 +303,8 @@ func (s *Server) seedContact(r Recipient) error {
 		r.GUID = uuid.NewString()
 	}
 	r.EmailAddresses = directory.WithPrimary(r.EmailAddresses, r.ExternalEmailAddress)
-	if refusal := s.exchange.Check(r); refusal != nil {
-		return errors.New(refusal.Fault.Message)
+	if err := s.checkRecipient(r); err != nil {
+		return err
 	}
 	return s.dir.Commit(time.Time{}, directory.PutRecipient(r, time.Time{}))
 }
@@ -304,7 +319,7 @@ func (s *Server) seedRecipient(r Recipient) error {
 	r.ExternalDirectoryObjectID = directory.Fold(r.ExternalDirectoryObjectID)
 	u, found := s.dir.Users.Latest(r.ExternalDirectoryObjectID)
 	if !found {
-		return fmt.Errorf("user %q%q does not exist", r.ExternalDirectoryObjectID, r.UserPrincipalName)
+		return s.conflict(recipientText(r), fmt.Errorf("user %q does not exist", cmp.Or(r.ExternalDirectoryObjectID, r.UserPrincipalName)))
 	}
 	if _, exists := s.dir.Recipients.Latest(u.ID()); exists {
 		return nil
@@ -325,10 +340,37 @@ func (s *Server) seedRecipient(r Recipient) error {
 	if len(r.EmailAddresses) == 0 {
 		r.EmailAddresses = directory.WithPrimary(u.List("proxyAddresses"), u.Text("mail"))
 	}
-	if refusal := s.exchange.Check(r); refusal != nil {
-		return errors.New(refusal.Fault.Message)
+	if err := s.checkRecipient(r); err != nil {
+		return err
 	}
 	return s.dir.Commit(time.Time{}, append([]directory.Change{directory.PutRecipient(r, time.Time{})}, s.dir.BackSync(r, time.Time{})...)...)
+}
+
+// checkRecipient refuses a recipient with a value that another one has.
+func (s *Server) checkRecipient(r Recipient) error {
+	if refusal := s.exchange.Check(r); refusal != nil {
+		return s.conflict(recipientText(r), errors.New(refusal.Fault.Message))
+	}
+	return nil
+}
+
+func groupText(g Group) string {
+	return fmt.Sprintf("the group %s (%s)", directory.Text(g.Properties["displayName"]), g.ID())
+}
+
+func recipientText(r Recipient) string {
+	return fmt.Sprintf("the recipient %s (%s)", cmp.Or(r.Primary(), r.Name), r.ExternalDirectoryObjectID)
+}
+
+// conflict is the error of an object that does not go with the others: it has a value that another one has, or
+// refers to one that does not exist. Real tenants have the former, and a snapshot, whose objects are not of one moment,
+// the latter. A snapshot is loaded all the same, and the conflict is among the findings.
+func (s *Server) conflict(object string, err error) error {
+	if err == nil || !s.loading {
+		return err
+	}
+	s.found = append(s.found, object+": "+err.Error())
+	return nil
 }
 
 func (s *Server) seedBatch(b MigrationBatch) error {

@@ -57,6 +57,7 @@ type (
 	Column           = directory.Column
 	File             = directory.File
 	ServicePlan      = directory.ServicePlan
+	ObjectChange     = directory.ObjectChange
 )
 
 // The recipient kinds simulated here, as RecipientTypeDetails names them.
@@ -93,8 +94,11 @@ type Config struct {
 	MoveDelay time.Duration
 	// NoAccessPass turns the policy of Temporary Access Passes off.
 	NoAccessPass bool
-	linked       func(endpoint string) bool // whether an endpoint is another one of Tenants
-	linkedID     func(tenantID string) bool // whether an id is of another one of Tenants
+	// NoLocalEndpoint turns the local admin endpoint off, which shows everything without a token.
+	NoLocalEndpoint bool
+
+	linked   func(endpoint string) bool // whether an endpoint is another one of Tenants
+	linkedID func(tenantID string) bool // whether an id is of another one of Tenants
 
 	Lag    time.Duration    // replication lag of every write; Faults.LagMS overrides it
 	Now    func() time.Time // default time.Now
@@ -112,7 +116,9 @@ type Server struct {
 	exchange  *exchange.Service
 	faults    injector
 	counters  counters
-	*endpoint // nil for one of Tenants
+	loading   bool     // a snapshot is being loaded
+	found     []string // see Findings
+	*endpoint          // nil for one of Tenants
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -200,6 +206,9 @@ func open(ctx context.Context, cfg Config) (s *Server, err error) {
 		if err := s.Load(cfg.Snapshot); err != nil {
 			return nil, errors.Join(err, s.dir.Close())
 		}
+		if found := s.Findings(); len(found) > 0 {
+			cfg.Logger.Warn("the snapshot has conflicts", "conflicts", len(found), "first", found[0])
+		}
 	}
 	return s, nil
 }
@@ -207,6 +216,7 @@ func open(ctx context.Context, cfg Config) (s *Server, err error) {
 func (s *Server) openServices() {
 	s.exchange = exchange.New(exchange.Config{
 		Directory: s.dir, TenantID: s.cfg.TenantID, VerifyToken: s.cfg.VerifyToken, Times: s.times, Logger: s.cfg.Logger,
+		Provision: func() error { return s.graph.Provision() },
 		MoveDelay: s.cfg.MoveDelay, Linked: s.cfg.linked, ExternalMovesPrimary: s.faults.externalMovesPrimary, IgnoresPrimarySMTP: s.faults.ignoresPrimarySMTP,
 	})
 	s.graph = &graph.Service{
@@ -296,7 +306,12 @@ func (s *Server) carryOut(ctx context.Context, c *odata.Call) *odata.Reply {
 	answer := odata.Dropped
 	if f.wait(ctx) {
 		if answer = f.before(c); answer == nil {
-			answer = c.Serve()
+			if c.Service == "graph" { // Exchange does it for a command that it does not refuse
+				answer = s.advance()
+			}
+			if answer == nil {
+				answer = c.Serve()
+			}
 			if instead := f.after(c); instead != nil {
 				answer = instead
 			}
@@ -304,6 +319,17 @@ func (s *Server) carryOut(ctx context.Context, c *odata.Call) *odata.Reply {
 	}
 	s.counters.count(c.Label(), answer.Status)
 	return answer
+}
+
+// advance brings the tenant to the present: what is due by now takes place before a request.
+func (s *Server) advance() *odata.Reply {
+	s.dir.Lock()
+	defer s.dir.Unlock()
+	if err := errors.Join(s.exchange.FinishMoves(), s.graph.Provision()); err != nil {
+		s.cfg.Logger.Error("cannot save the tenant", "error", err)
+		return odata.Error(http.StatusInternalServerError, "InternalServerError", "The service could not save the change.")
+	}
+	return nil
 }
 
 func readBody(r *http.Request) ([]byte, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/snapshot"
 	"github.com/matoolkit/matoolkit/local/tenant/directory"
@@ -14,7 +15,17 @@ import (
 func (s *Server) Load(from *snapshot.Reader) error {
 	s.dir.Lock()
 	defer s.dir.Unlock()
+	s.loading = true
+	defer func() { s.loading = false }()
 	return s.dir.Together(func() error { return s.load(from) })
+}
+
+// Findings are conflicts of objects of a snapshot: a nickname that two groups have, or a member of a group who was
+// created after the users had been read. The objects are loaded as they are, without what they refer to in vain.
+func (s *Server) Findings() []string {
+	s.dir.Lock()
+	defer s.dir.Unlock()
+	return slices.Clone(s.found)
 }
 
 func (s *Server) load(from *snapshot.Reader) error {
@@ -31,9 +42,9 @@ func (s *Server) load(from *snapshot.Reader) error {
 		snapshot.OrganizationHolds:  each(func(name string) error { return s.dir.AddOrganizationHolds(name) }),
 		snapshot.MigrationEndpoints: each(func(name string) error { return s.dir.AddMigrationEndpoints(name) }),
 		snapshot.Licenses:           each(s.dir.AddLicense),
-		snapshot.Users:              each(s.loadUser),
+		snapshot.Users:              s.loadUsers(),
 		snapshot.DeletedUsers:       each(s.seedDeleted),
-		snapshot.Groups:             each(func(g SeedGroup) error { return s.loadGroup(g, groups) }),
+		snapshot.Groups:             each(func(g SeedGroup) error { return s.seedGroup(g, groups) }),
 		snapshot.Recipients:         each(s.seedRecipient),
 		snapshot.Policies:           each(s.seedPolicy),
 	}
@@ -48,22 +59,24 @@ func (s *Server) load(from *snapshot.Reader) error {
 	return nil
 }
 
-// loadUser refuses a user whose sign-in name another one has: a seed would leave it out, and a rehearsal miss the person.
-func (s *Server) loadUser(u User) error {
-	if owner, taken := s.dir.Owner("upn", u.UPN()); taken && owner != directory.Fold(u.ID()) {
-		return fmt.Errorf("the sign-in name %s is that of the user %s, too", u.UPN(), owner)
+// loadUsers puts the users in.
+func (s *Server) loadUsers() func(int, json.RawMessage) error {
+	in := interner{}
+	return func(_ int, raw json.RawMessage) error {
+		u, err := in.user(raw)
+		if err != nil {
+			return err
+		}
+		return s.loadUser(u)
 	}
-	return s.seedUser(u)
 }
 
-// loadGroup refuses a mail-enabled group whose nickname another one has, for the same reason.
-func (s *Server) loadGroup(g SeedGroup, groups map[string]bool) error {
-	nickname := directory.Text(g.Properties["mailNickname"])
-	owner, taken := s.dir.Owner("groupNickname", nickname)
-	if taken && g.Properties["mailEnabled"] == true && owner != directory.Fold(directory.Text(g.Properties["id"])) {
-		return fmt.Errorf("the nickname %s is that of the group %s, too", nickname, owner)
+// loadUser leaves out a user whose sign-in name another one has: the name was given on while the users were read.
+func (s *Server) loadUser(u User) error {
+	if owner, taken := s.dir.Owner("upn", u.UPN()); taken && owner != directory.Fold(u.ID()) {
+		return s.conflict(fmt.Sprintf("the user %s (%s)", u.UPN(), u.ID()), fmt.Errorf("its sign-in name is that of the user %s, too, and it is left out", owner))
 	}
-	return s.seedGroup(g, groups)
+	return s.seedUser(u)
 }
 
 // each decodes the lines of a file, and refuses unknown fields.

@@ -34,6 +34,14 @@ func conflict(property string) Refusal {
 
 // CheckUser refuses a user whose values are malformed or taken.
 func (d *Directory) CheckUser(u User) error {
+	if err := d.CheckForm(u); err != nil {
+		return err
+	}
+	return d.CheckUnique(u)
+}
+
+// CheckForm refuses a user whose values are malformed.
+func (d *Directory) CheckForm(u User) error {
 	upn := u.UPN()
 	if !ValidUPN(upn) {
 		return Refusal("Invalid value specified for property 'userPrincipalName' of resource 'User'.")
@@ -57,11 +65,16 @@ func (d *Directory) CheckUser(u User) error {
 	if location := u.Text("usageLocation"); location != "" && len(location) != 2 {
 		return Refusal("Invalid value specified for property 'usageLocation' of resource 'User'.")
 	}
+	return nil
+}
+
+// CheckUnique refuses a user with a value that another one has.
+func (d *Directory) CheckUnique(u User) error {
 	id := u.ID()
-	if d.Taken("upn", upn, id) {
+	if d.Taken("upn", u.UPN(), id) {
 		return conflict("userPrincipalName")
 	}
-	if d.Taken("userNickname", nickname, id) {
+	if d.Taken("userNickname", u.Text("mailNickname"), id) {
 		return conflict("mailNickname")
 	}
 	for _, address := range u.List("proxyAddresses") {

@@ -5,7 +5,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 )
+
+// Deleted is a user as the deleted items have it: its sign-in name begins with its id, so that another user can have the name.
+// Addresses are free as well.
+func (u User) Deleted(at time.Time) User {
+	return u.With(map[string]any{
+		"userPrincipalName": strings.ReplaceAll(u.ID(), "-", "") + u.UPN(), "deletedDateTime": at.UTC().Format(time.RFC3339),
+	})
+}
+
+// SignInName is the sign-in name of a user, also of a deleted one the one that it had.
+func (u User) SignInName() string {
+	if u.Text("deletedDateTime") == "" {
+		return u.UPN()
+	}
+	return strings.TrimPrefix(strings.ToLower(u.UPN()), strings.ReplaceAll(strings.ToLower(u.ID()), "-", ""))
+}
 
 // KeepDeleted adds a user to the deleted items, with all properties and its deletedDateTime. One with its id is replaced.
 func (d *Directory) KeepDeleted(u User) error {

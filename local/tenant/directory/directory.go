@@ -46,96 +46,6 @@ func (g Group) ExchangeManaged() bool {
 	return g.Properties["mailEnabled"] == true && !slices.Contains(Texts(g.Properties["groupTypes"]), "Unified")
 }
 
-// history keeps the versions of one object that a reader may still see.
-type history[T any] struct{ versions []version[T] }
-
-type version[T any] struct {
-	at      time.Time
-	value   T
-	deleted bool
-}
-
-func (h *history[T]) latest() (value T, exists bool) {
-	if h == nil || len(h.versions) == 0 {
-		return value, false
-	}
-	last := h.versions[len(h.versions)-1]
-	return last.value, !last.deleted
-}
-
-// visible is the version a replica shows that has seen all writes up to asOf.
-func (h *history[T]) visible(asOf time.Time) (value T, exists bool) {
-	if h == nil {
-		return value, false
-	}
-	for _, v := range slices.Backward(h.versions) {
-		if !v.at.After(asOf) {
-			return v.value, !v.deleted
-		}
-	}
-	return value, false
-}
-
-// add appends a version; versions stay in time order, and those that no reader
-// at asOf or later can see are dropped.
-func (h *history[T]) add(v version[T], asOf time.Time) {
-	if n := len(h.versions); n > 0 && v.at.Before(h.versions[n-1].at) {
-		v.at = h.versions[n-1].at
-	}
-	first := 0
-	for i, old := range h.versions {
-		if !old.at.After(asOf) {
-			first = i
-		}
-	}
-	h.versions = append(slices.Clone(h.versions[min(first, len(h.versions)):]), v)
-}
-
-// table is all objects of one kind, in order of creation.
-type table[T any] struct {
-	rows  map[string]*history[T]
-	order []string
-}
-
-func newTable[T any]() table[T] { return table[T]{rows: map[string]*history[T]{}} }
-
-func (t *table[T]) add(id string, v version[T], asOf time.Time) {
-	h := t.rows[id]
-	if h == nil {
-		h = &history[T]{}
-		t.rows[id] = h
-		t.order = append(t.order, id)
-	}
-	h.add(v, asOf)
-}
-
-// Latest is the latest version of an object, unless that is its deletion.
-func (t *table[T]) Latest(id string) (T, bool) { return t.rows[id].latest() }
-
-// Visible is the version of an object that a replica shows that has seen all writes up to asOf.
-func (t *table[T]) Visible(id string, asOf time.Time) (T, bool) { return t.rows[id].visible(asOf) }
-
-// Known tells whether there is or was an object.
-func (t *table[T]) Known(id string) bool { return t.rows[id] != nil }
-
-// All are the latest versions of all objects, in order of creation.
-func (t *table[T]) All() []T { return t.all((*history[T]).latest) }
-
-// AllVisible are the objects that a replica shows that has seen all writes up to asOf, in order of creation.
-func (t *table[T]) AllVisible(asOf time.Time) []T {
-	return t.all(func(h *history[T]) (T, bool) { return h.visible(asOf) })
-}
-
-func (t *table[T]) all(pick func(*history[T]) (T, bool)) []T {
-	out := make([]T, 0, len(t.order))
-	for _, id := range t.order {
-		if v, ok := pick(t.rows[id]); ok {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
 // Directory is the tenant's state in memory. Callers lock it through a whole
 // decision, so that a check and the write that follows it are one step.
 type Directory struct {
@@ -148,10 +58,14 @@ type Directory struct {
 	Contents   table[ContentTask]    // by folded source
 	Policies   table[Policy]         // of Conditional Access
 	Jobs       table[MigrationJob]   // by folded name
-	// unique maps what must be unique in the tenant (see reindex) to the id of
-	// the object that has it; owned is the reverse.
-	unique map[string]string
-	owned  map[string][]string
+
+	Provisionings table[Provisioning] // that wait, by id of the user
+	provisioned   agenda
+
+	keys     lookups
+	recent   []recent
+	licensed map[string]int // users with a product by its folded id
+	journal  journal        // nil: changes are not noted
 
 	Mails    []Mail          // sent since the start
 	Domains  map[string]bool // verified ones; empty: every domain is accepted
@@ -159,11 +73,9 @@ type Directory struct {
 	Sites    []Site
 
 	DeletedUsers []User // in the deleted items
-	changed      int    // changes of recipients and migration jobs so far
-	quiet        struct {
-		changed int
-		until   time.Time
-	}
+
+	// DueBatches and DueJobs tell when moves of mailboxes go on.
+	DueBatches, DueJobs agenda
 
 	MigrationEndpoints []string // names of the endpoints in other tenants; empty: all names are accepted
 	OrganizationHolds  []string // retention policies of all mailboxes, as Get-OrganizationConfig prints them
@@ -174,7 +86,8 @@ func Open(ctx context.Context, dir string) (*Directory, error) {
 	d := &Directory{
 		Users: newTable[User](), Groups: newTable[Group](), Recipients: newTable[Recipient](), Batches: newTable[MigrationBatch](),
 		Contents: newTable[ContentTask](), Jobs: newTable[MigrationJob](), Policies: newTable[Policy](),
-		unique: map[string]string{}, owned: map[string][]string{}, Domains: map[string]bool{},
+		Provisionings: newTable[Provisioning](), provisioned: newAgenda(),
+		keys: lookups{}, licensed: map[string]int{}, Domains: map[string]bool{}, DueBatches: newAgenda(), DueJobs: newAgenda(),
 	}
 	if dir == "" {
 		return d, nil
@@ -203,7 +116,7 @@ func (d *Directory) Close() error {
 // Change is one object's next version. Exactly one of the values is set, or
 // none with a kind for a deletion.
 type Change struct {
-	kind         string // "user", "group", "recipient", "batch", "contentTask", "policy" or "migrationJob"
+	kind         string // "user", "group", "recipient", "batch", "contentTask", "policy", "migrationJob" or "provisioning"
 	id           string
 	at           time.Time
 	user         User
@@ -213,10 +126,11 @@ type Change struct {
 	contentTask  *ContentTask
 	policy       Policy
 	migrationJob *MigrationJob
+	provisioning *Provisioning
 }
 
 func (c Change) deletes() bool {
-	return c.user == nil && c.group == nil && c.recipient == nil && c.batch == nil && c.contentTask == nil && c.policy == nil && c.migrationJob == nil
+	return c.user == nil && c.group == nil && c.recipient == nil && c.batch == nil && c.contentTask == nil && c.policy == nil && c.migrationJob == nil && c.provisioning == nil
 }
 
 // PutUser is the next version of a user.
@@ -258,11 +172,12 @@ func DeleteRecipient(id string, at time.Time) Change {
 // LeaveGroups are the changes that take an object out of every group that has it as a direct member or owner.
 func (d *Directory) LeaveGroups(id string, at time.Time) []Change {
 	var changes []Change
-	for _, g := range d.Groups.All() {
-		if slices.Contains(g.Members, id) || slices.Contains(g.Owners, id) {
-			g.Members, g.Owners = Without(g.Members, id), Without(g.Owners, id)
-			changes = append(changes, PutGroup(g, at))
-		}
+	groups := append(d.Owners("member", id), d.Owners("owner", id)...)
+	slices.SortFunc(groups, func(a, b string) int { return d.Groups.rows[a].seq - d.Groups.rows[b].seq })
+	for _, group := range slices.Compact(groups) {
+		g, _ := d.Groups.Latest(group)
+		g.Members, g.Owners = Without(g.Members, id), Without(g.Owners, id)
+		changes = append(changes, PutGroup(g, at))
 	}
 	return changes
 }
@@ -294,96 +209,62 @@ func (d *Directory) Commit(asOf time.Time, changes ...Change) error {
 }
 
 func (d *Directory) apply(c Change, asOf time.Time) {
-	if c.kind == "recipient" || c.kind == "migrationJob" {
-		d.changed++
+	d.changed(c.id, c.at, asOf)
+	switch c.kind {
+	case "user", "group", "recipient":
+		d.applyObject(c, asOf)
+	case "batch":
+		before, _ := d.Batches.Latest(c.id)
+		put(&d.Batches, c, c.batch, asOf)
+		after, _ := d.Batches.Latest(c.id)
+		d.keys.replace(c.id, batchKeys(before), batchKeys(after))
+		d.DueBatches.changed(c.id)
+	case "policy":
+		put(&d.Policies, c, &c.policy, asOf)
+	case "contentTask":
+		before, _ := d.Contents.Latest(c.id)
+		put(&d.Contents, c, c.contentTask, asOf)
+		d.keys.replaceIDs("contentTask", c.id, []string{Fold(before.ID)}, []string{Fold(c.contentTask.ID)})
+	case "migrationJob":
+		before, _ := d.Jobs.Latest(c.id)
+		put(&d.Jobs, c, c.migrationJob, asOf)
+		after, _ := d.Jobs.Latest(c.id)
+		d.keys.replace(c.id, jobKeys(before), jobKeys(after))
+		d.DueJobs.changed(c.id)
+	case "provisioning":
+		put(&d.Provisionings, c, c.provisioning, asOf)
+		d.provisioned.changed(c.id)
 	}
+}
+
+// applyObject applies the change of a user, a group or a recipient, which have one id where they are the same object.
+func (d *Directory) applyObject(c Change, asOf time.Time) {
+	d.note(c)
+	keys := d.keysOf(c.id)
 	switch c.kind {
 	case "user":
-		d.Users.add(c.id, version[User]{at: c.at, value: c.user, deleted: c.deletes()}, asOf)
+		before, _ := d.Users.Latest(c.id)
+		put(&d.Users, c, &c.user, asOf)
+		d.countLicenses(before, c.user)
 	case "group":
-		v := version[Group]{at: c.at, deleted: c.deletes()}
-		if c.group != nil {
-			v.value = *c.group
-		}
-		d.Groups.add(c.id, v, asOf)
-	case "recipient":
-		v := version[Recipient]{at: c.at, deleted: c.deletes()}
-		if c.recipient != nil {
-			v.value = *c.recipient
-		}
-		d.Recipients.add(c.id, v, asOf)
-	case "batch":
-		v := version[MigrationBatch]{at: c.at, deleted: c.deletes()}
-		if c.batch != nil {
-			v.value = *c.batch
-		}
-		d.Batches.add(c.id, v, asOf)
-		return // its name is no object id
-	case "policy":
-		d.Policies.add(c.id, version[Policy]{at: c.at, value: c.policy}, asOf)
-		return
-	case "contentTask":
-		d.Contents.add(c.id, version[ContentTask]{at: c.at, value: *c.contentTask}, asOf)
-		return
-	case "migrationJob":
-		v := version[MigrationJob]{at: c.at, deleted: c.deletes()}
-		if c.migrationJob != nil {
-			v.value = *c.migrationJob
-		}
-		d.Jobs.add(c.id, v, asOf)
-		return
+		before, _ := d.Groups.Latest(c.id)
+		put(&d.Groups, c, c.group, asOf)
+		after, _ := d.Groups.Latest(c.id)
+		d.keys.replaceIDs("member", c.id, before.Members, after.Members)
+		d.keys.replaceIDs("owner", c.id, before.Owners, after.Owners)
+	default:
+		put(&d.Recipients, c, c.recipient, asOf)
 	}
-	d.reindex(c.id)
+	d.keys.replace(c.id, keys, d.keysOf(c.id))
 }
 
-func (d *Directory) reindex(id string) {
-	for _, key := range d.owned[id] {
-		if d.unique[key] == id {
-			delete(d.unique, key)
-		}
+// put adds the version of a change to its table.
+func put[T any](t *table[T], c Change, value *T, asOf time.Time) {
+	v := version[T]{at: c.at, deleted: c.deletes()}
+	if value != nil {
+		v.value = *value
 	}
-	var keys []string
-	if u, ok := d.Users.Latest(id); ok {
-		keys = append(keys, "upn:"+Fold(u.UPN()), "userNickname:"+Fold(u.Text("mailNickname")))
-		keys = append(keys, proxyKeys(u.List("proxyAddresses"))...)
-	}
-	if g, ok := d.Groups.Latest(id); ok {
-		keys = append(keys, "groupNickname:"+Fold(Text(g.Properties["mailNickname"])))
-		keys = append(keys, proxyKeys(Texts(g.Properties["proxyAddresses"]))...)
-	}
-	if r, ok := d.Recipients.Latest(id); ok {
-		keys = append(keys, "alias:"+Fold(r.Alias), "guid:"+Fold(r.GUID))
-		if r.ExchangeGUID != "" && r.ExchangeGUID != ZeroGUID {
-			keys = append(keys, "exchangeGuid:"+Fold(r.ExchangeGUID))
-		}
-		keys = append(keys, proxyKeys(r.EmailAddresses)...)
-	}
-	for _, key := range keys {
-		if _, taken := d.unique[key]; !taken {
-			d.unique[key] = id
-		}
-	}
-	d.owned[id] = keys
-}
-
-// Owner is the id of the object that has the unique key, if any.
-func (d *Directory) Owner(kind, value string) (string, bool) {
-	id, ok := d.unique[kind+":"+Fold(value)]
-	return id, ok
-}
-
-// Taken tells whether an object other than id has the key.
-func (d *Directory) Taken(kind, value, id string) bool {
-	other, ok := d.Owner(kind, value)
-	return ok && other != id
-}
-
-func proxyKeys(addresses []string) []string {
-	keys := make([]string, 0, len(addresses))
-	for _, a := range addresses {
-		keys = append(keys, "proxy:"+Fold(a))
-	}
-	return keys
+	t.add(c.id, v, asOf)
 }
 
 // Fold is s in the form of comparisons.

@@ -122,6 +122,8 @@ func (c Change) body() ([]byte, error) {
 		return json.Marshal(c.contentTask)
 	case "migrationJob":
 		return json.Marshal(c.migrationJob)
+	case "provisioning":
+		return json.Marshal(c.provisioning)
 	default:
 		return json.Marshal(c.recipient)
 	}
@@ -242,6 +244,8 @@ func (k *disk) load(ctx context.Context, d *Directory) error {
 			err = json.Unmarshal([]byte(body), &c.contentTask)
 		case "migrationJob":
 			err = json.Unmarshal([]byte(body), &c.migrationJob)
+		case "provisioning":
+			err = json.Unmarshal([]byte(body), &c.provisioning)
 		default:
 			err = fmt.Errorf("unknown kind")
 		}

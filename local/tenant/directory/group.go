@@ -23,7 +23,7 @@ func (d *Directory) InitialDomain() string {
 func InitialAddress(address string) bool { return strings.HasSuffix(Fold(address), ".onmicrosoft.com") }
 
 // WithMail is a new mail-enabled group with its addresses, and its recipient. A Microsoft 365 group without an address
-// gets one of its mailNickname and the initial domain. It refuses addresses and nicknames that other recipients have.
+// gets one of its mailNickname and the initial domain.
 func (d *Directory) WithMail(g Group) (Group, Recipient, error) {
 	nickname, mail := Text(g.Properties["mailNickname"]), Text(g.Properties["mail"])
 	kind := DistributionGroup
@@ -44,14 +44,6 @@ func (d *Directory) WithMail(g Group) (Group, Recipient, error) {
 		return g, Recipient{}, Refusal("Invalid value specified for property 'mail' of resource 'Group'.")
 	}
 	addresses := WithPrimary(Texts(g.Properties["proxyAddresses"]), mail)
-	for _, a := range addresses {
-		if d.Taken("proxy", a, g.ID()) {
-			return g, Recipient{}, conflict("proxyAddresses")
-		}
-	}
-	if d.Taken("alias", nickname, g.ID()) {
-		return g, Recipient{}, conflict("mailNickname")
-	}
 	properties := maps.Clone(g.Properties)
 	properties["mail"], properties["proxyAddresses"] = mail, addresses
 	g.Properties = properties
@@ -63,4 +55,17 @@ func (d *Directory) WithMail(g Group) (Group, Recipient, error) {
 		r.Name = nickname + "_" + g.ID()
 	}
 	return g, r, nil
+}
+
+// CheckMail refuses a mail-enabled group with an address or a nickname that another recipient has.
+func (d *Directory) CheckMail(g Group) error {
+	for _, a := range Texts(g.Properties["proxyAddresses"]) {
+		if d.Taken("proxy", a, g.ID()) {
+			return conflict("proxyAddresses")
+		}
+	}
+	if d.Taken("alias", Text(g.Properties["mailNickname"]), g.ID()) {
+		return conflict("mailNickname")
+	}
+	return nil
 }

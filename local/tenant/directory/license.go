@@ -3,6 +3,8 @@ package directory
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -50,11 +52,71 @@ func (d *Directory) putLicense(l License) {
 	d.Licenses = append(d.Licenses, l)
 }
 
-// AddDomains adds verified domains.
+// AssignedLicenses are the folded ids of the products that are assigned to a user.
+func (u User) AssignedLicenses() []string {
+	list, _ := u["assignedLicenses"].([]any)
+	var skus []string
+	for _, item := range list {
+		license, _ := item.(map[string]any)
+		skus = append(skus, Fold(Text(license["skuId"])))
+	}
+	return skus
+}
+
+// ActiveLicenses are the folded ids of the products that a user has without errors.
+func (u User) ActiveLicenses() []string {
+	states, _ := u["licenseAssignmentStates"].([]any)
+	var skus []string
+	for _, item := range states {
+		state, _ := item.(map[string]any)
+		if sku := Fold(Text(state["skuId"])); state["state"] == "Active" && !slices.Contains(skus, sku) {
+			skus = append(skus, sku)
+		}
+	}
+	return skus
+}
+
+func (d *Directory) countLicenses(before, after User) {
+	for _, sku := range before.ActiveLicenses() {
+		d.licensed[sku]--
+	}
+	for _, sku := range after.ActiveLicenses() {
+		d.licensed[sku]++
+	}
+}
+
+// ConsumedUnits is how many licences of a product are assigned, to users and to those who are not in the state.
+func (d *Directory) ConsumedUnits(l License) int { return l.Consumed + d.licensed[Fold(l.SkuID)] }
+
+// VisibleUnits is ConsumedUnits as a replica shows it that has seen all writes up to asOf.
+func (d *Directory) VisibleUnits(l License, asOf time.Time) int {
+	n, sku := d.ConsumedUnits(l), Fold(l.SkuID)
+	for _, id := range d.Recent(asOf) {
+		latest, _ := d.Users.Latest(id)
+		seen, _ := d.Users.Visible(id, asOf)
+		if slices.Contains(latest.ActiveLicenses(), sku) {
+			n--
+		}
+		if slices.Contains(seen.ActiveLicenses(), sku) {
+			n++
+		}
+	}
+	return n
+}
+
+// AddDomains adds verified domains. The first ones come with those of the users who are there, whose names were
+// accepted while the tenant had no list: a tenant has no name of another domain.
 func (d *Directory) AddDomains(names ...string) error {
 	folded := make([]string, 0, len(names))
 	for _, name := range names {
 		folded = append(folded, Fold(name))
+	}
+	if len(d.Domains) == 0 && len(folded) > 0 {
+		for u := range d.Users.Each() {
+			if _, domain, ok := strings.Cut(Fold(u.UPN()), "@"); ok && !slices.Contains(folded, domain) {
+				folded = append(folded, domain)
+			}
+		}
 	}
 	if d.disk != nil {
 		if err := d.disk.saveNames(domainTable, folded); err != nil {

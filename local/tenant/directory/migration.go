@@ -28,3 +28,12 @@ type MigrationUser struct {
 	Copied bool `json:"copied,omitempty"` // the source has the mailbox, and lets it go
 	Left   bool `json:"left,omitempty"`   // a mail user has taken its place in the source
 }
+
+// batchKeys are the keys of a batch: the addresses of its users.
+func batchKeys(b MigrationBatch) []key {
+	keys := make([]key, 0, len(b.Users))
+	for _, u := range b.Users {
+		keys = append(keys, key{"batchUser", Fold(u.Email)})
+	}
+	return keys
+}

@@ -42,11 +42,14 @@ func DeleteMigrationJob(name string, at time.Time) Change {
 	return Change{kind: "migrationJob", id: Fold(name), at: at}
 }
 
-// Quiet tells whether no step of a migration job is due at a time, as KeepQuiet was told.
-func (d *Directory) Quiet(now time.Time) bool {
-	return d.quiet.changed == d.changed && now.Before(d.quiet.until)
+// jobKeys are the keys of a job: its id, and its people.
+func jobKeys(j MigrationJob) []key {
+	keys := make([]key, 0, len(j.Users)+1)
+	if j.ID != "" {
+		keys = append(keys, key{"jobID", Fold(j.ID)})
+	}
+	for _, u := range j.Users {
+		keys = append(keys, key{"jobUser", u.ID})
+	}
+	return keys
 }
-
-// KeepQuiet notes that no step of a migration job is due before a time, unless a job or a recipient changes. Requests ask
-// often, and jobs can be many.
-func (d *Directory) KeepQuiet(until time.Time) { d.quiet.changed, d.quiet.until = d.changed, until }

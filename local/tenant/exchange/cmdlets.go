@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -100,29 +101,16 @@ func (s *Service) findRecipient(identity string, asOf time.Time, kinds []string)
 }
 
 // namesakes are the recipients with a name, or, if there are none, with a display name.
-func (s *Service) namesakes(name string) (ids []string) {
-	var displayed []string
-	for _, r := range s.Directory.Recipients.All() {
-		switch {
-		case strings.EqualFold(r.Name, name):
-			ids = append(ids, r.ExternalDirectoryObjectID)
-		case strings.EqualFold(r.DisplayName, name):
-			displayed = append(displayed, r.ExternalDirectoryObjectID)
-		}
+func (s *Service) namesakes(name string) []string {
+	if ids := s.Directory.Owners("name", name); len(ids) > 0 {
+		return ids
 	}
-	if len(ids) == 0 {
-		return displayed
-	}
-	return ids
+	return s.Directory.Owners("displayName", name)
 }
 
 func (s *Service) recipientNamed(name string) string {
-	for _, r := range s.Directory.Recipients.All() {
-		if strings.EqualFold(r.Name, name) {
-			return r.ExternalDirectoryObjectID
-		}
-	}
-	return ""
+	id, _ := s.Directory.Owner("name", name)
+	return id
 }
 
 func (c *call) identity() (string, *reply) {
@@ -137,17 +125,22 @@ func (c *call) identity() (string, *reply) {
 	return identity, nil
 }
 
+// ofKinds gives the recipients of some kinds that readers see.
+func (s *Service) ofKinds(kinds []string, asOf time.Time) iter.Seq[directory.Recipient] {
+	return func(yield func(directory.Recipient) bool) {
+		for r := range s.Directory.Recipients.EachVisible(asOf) {
+			if slices.Contains(kinds, r.Kind) && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
 func getRecipients(kinds ...string) func(*Service, *call) *reply {
 	return func(s *Service, c *call) *reply {
 		_, asOf := s.Times()
 		if _, named := c.exchange.parameters["identity"]; !named {
-			var found []map[string]any
-			for _, r := range s.Directory.Recipients.AllVisible(asOf) {
-				if slices.Contains(kinds, r.Kind) {
-					found = append(found, s.output(r))
-				}
-			}
-			return c.results(found)
+			return resultsOf(c, s.ofKinds(kinds, asOf), s.output)
 		}
 		identity, refusal := c.identity()
 		if refusal != nil {

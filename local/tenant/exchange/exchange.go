@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"iter"
 	"log/slog"
+	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +56,9 @@ type Config struct {
 	MoveDelay time.Duration // of the first copy of a mailbox, and of the completion of its move
 	// Linked tells whether a migration endpoint is another tenant of the system, which carries out the other half of a move. Nil: none is.
 	Linked func(endpoint string) bool
+
+	// Provision gives users whose licences changed their mailboxes, once it is time. The directory is locked.
+	Provision func() error
 
 	Times  func() (now, asOf time.Time) // of a write, and up to which readers have seen writes
 	Logger *slog.Logger
@@ -233,7 +239,7 @@ func (s *Service) runCommand(c *call) *reply {
 	}
 	s.Directory.Lock()
 	defer s.Directory.Unlock()
-	if err := s.FinishMoves(); err != nil {
+	if err := errors.Join(s.FinishMoves(), s.Provision()); err != nil {
 		return s.storageFailed(err)
 	}
 	return cmdlets[c.exchange.name].run(s, c)
@@ -257,30 +263,36 @@ func (c *call) answer() map[string]any {
 
 // results is the answer of a cmdlet that prints objects, one page of them.
 func (c *call) results(objects []map[string]any) *reply {
+	return resultsOf(c, slices.Values(objects), func(o map[string]any) map[string]any { return o })
+}
+
+// resultsOf is results for objects that are many: those of other pages are not printed.
+func resultsOf[T any](c *call, objects iter.Seq[T], printed func(T) map[string]any) *reply {
 	limit := 1000
 	if value, present := c.exchange.parameters["resultsize"]; present {
 		if n, isNumber := value.(float64); isNumber && n >= 0 && n == float64(int(n)) {
 			limit = int(n)
 		} else if strings.EqualFold(directory.Text(value), "Unlimited") {
-			limit = len(objects)
+			limit = math.MaxInt
 		} else {
 			return cmdletFailure(parameterBinding, "Cannot process argument transformation on parameter 'ResultSize'. Cannot convert value \"%v\" to type \"Microsoft.Exchange.Data.Unlimited`1[System.UInt32]\".", value)
 		}
 	}
-	if len(objects) > limit {
-		objects = objects[:limit]
-		c.warn("There are more results available than are currently displayed. To view them, increase the value for the ResultSize parameter.")
-	}
 	size, skip := c.pageOf()
-	start := min(skip, len(objects))
-	end := min(start+size, len(objects))
-	page := objects[start:end]
-	if page == nil {
-		page = []map[string]any{}
+	page, count, more := []map[string]any{}, 0, false
+	for o := range objects {
+		if more = count == limit; more {
+			c.warn("There are more results available than are currently displayed. To view them, increase the value for the ResultSize parameter.")
+			break
+		}
+		if count >= skip && len(page) < size {
+			page = append(page, printed(o))
+		}
+		count++
 	}
 	body := c.answer()
 	body["value"] = page
-	if end < len(objects) {
+	if end := skip + len(page); end < count {
 		body["@odata.nextLink"] = fmt.Sprintf("%s/adminapi/beta/%s/InvokeCommand?$skiptoken=%d", c.Base, c.Path[1], end)
 	}
 	return odata.OK(body)

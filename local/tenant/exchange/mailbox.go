@@ -12,8 +12,8 @@ import (
 
 // Mailbox is the recipient of a user with an Exchange plan: a mailbox, or a mail user that waits for its
 // mailbox of another tenant, whose ExchangeGuid it has. SMTP addresses in domains that the tenant does not
-// have are removed.
-func (s *Service) Mailbox(u directory.User) (directory.Recipient, *reply) {
+// have are removed. at is when the licence takes effect.
+func (s *Service) Mailbox(u directory.User, at time.Time) (directory.Recipient, *reply) {
 	r, exists := s.Directory.Recipients.Latest(u.ID())
 	switch {
 	case !exists:
@@ -28,7 +28,7 @@ func (s *Service) Mailbox(u directory.User) (directory.Recipient, *reply) {
 		}
 	case r.Kind == directory.DisconnectedMailbox:
 		r.Kind = directory.UserMailbox
-		if now, _ := s.Times(); now.Sub(r.Disconnected) > directory.KeptDisconnected {
+		if at.Sub(r.Disconnected) > directory.KeptDisconnected {
 			r.ExchangeGUID, r.ArchiveGUID, r.Holds, r.AutoReply, r.Calendar = uuid.NewString(), "", nil, nil, nil
 		}
 		r.Disconnected = time.Time{}

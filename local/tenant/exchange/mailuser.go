@@ -56,7 +56,7 @@ func (s *Service) newMailUser(c *call) *reply {
 	return c.results([]map[string]any{s.output(r)})
 }
 
-// removeMailUser deletes a mail user and its account, which a real tenant keeps for 30 days.
+// removeMailUser deletes a mail user, and moves its account to the deleted items.
 func (s *Service) removeMailUser(c *call) *reply {
 	identity, refusal := c.identity()
 	if refusal != nil {
@@ -72,9 +72,15 @@ func (s *Service) removeMailUser(c *call) *reply {
 	if r.Holds != nil && r.Holds.Litigation {
 		return cmdletFailure(recipientTask, "The mail user '%s' is on hold: it can't be removed without the IgnoreLegalHold switch.", identity)
 	}
+	u, _ := s.Directory.Users.Latest(id)
 	changes := append([]directory.Change{directory.DeleteUser(id, now), directory.DeleteRecipient(id, now)}, s.Directory.LeaveGroups(id, now)...)
 	if err := s.Directory.Commit(asOf, changes...); err != nil {
 		return s.storageFailed(err)
+	}
+	if u != nil {
+		if err := s.Directory.KeepDeleted(u.Deleted(now)); err != nil {
+			return s.storageFailed(err)
+		}
 	}
 	return c.nothing()
 }
@@ -149,7 +155,7 @@ func (s *Service) acceptedDomains(c *call) *reply {
 func (s *Service) domainNames() []string {
 	names := slices.Collect(maps.Keys(s.Directory.Domains))
 	if len(names) == 0 {
-		for _, u := range s.Directory.Users.All() {
+		for u := range s.Directory.Users.Each() {
 			for _, address := range append(slices.Clone(u.List("proxyAddresses")), u.UPN()) {
 				names = append(names, directory.Fold(address[strings.LastIndexByte(address, '@')+1:]))
 			}

@@ -88,7 +88,7 @@ func (s *Service) batchStatus(b directory.MigrationBatch, now time.Time) (status
 
 func (s *Service) migrationBatches(c *call) *reply {
 	now, asOf := s.Times()
-	found := s.Directory.Batches.AllVisible(asOf)
+	found := slices.Collect(s.Directory.Batches.EachVisible(asOf))
 	if _, named := c.exchange.parameters["identity"]; named {
 		b, _, refusal := s.batch(c, asOf)
 		if refusal != nil {
@@ -116,7 +116,14 @@ func (s *Service) migrationUsers(c *call) *reply {
 		return cmdletFailure(parameterBinding, "Parameter set cannot be resolved using the specified named parameters.")
 	}
 	var out []map[string]any
-	for _, b := range s.Directory.Batches.AllVisible(asOf) {
+	batches := s.Directory.Batches.EachVisible(asOf)
+	switch {
+	case isUser:
+		batches = s.Directory.Batches.Among(append(s.Directory.Owners("batchUser", email), s.Directory.Recent(asOf)...), asOf)
+	case isBatch:
+		batches = s.Directory.Batches.Among([]string{directory.Fold(name)}, asOf)
+	}
+	for b := range batches {
 		for _, u := range b.Users {
 			if isUser && !strings.EqualFold(u.Email, email) || isBatch && !strings.EqualFold(b.Name, name) {
 				continue
@@ -189,7 +196,8 @@ func (s *Service) saveBatch(c *call, b directory.MigrationBatch, now, asOf time.
 // have left. The caller has locked the directory.
 func (s *Service) FinishMoves() error {
 	now, asOf := s.Times()
-	for _, b := range s.Directory.Batches.All() {
+	for _, name := range s.dueBatches(now) {
+		b, _ := s.Directory.Batches.Latest(name)
 		b.Users = slices.Clone(b.Users)
 		var changes []directory.Change
 		var last time.Time
@@ -217,6 +225,27 @@ func (s *Service) FinishMoves() error {
 		}
 	}
 	return nil
+}
+
+// dueBatches are the batches of which something is due: a copy or a completion.
+func (s *Service) dueBatches(now time.Time) []string {
+	return s.Directory.DueBatches.Due(now, func(name string) (first time.Time, has bool) {
+		b, _ := s.Directory.Batches.Latest(name)
+		for _, u := range b.Users {
+			at, set := s.completion(b, u)
+			at = at.Add(s.MoveDelay)
+			if s.Linked(b.SourceEndpoint) && !u.Copied {
+				at, set = s.copied(b, u), true
+			}
+			if u.Moved || u.Error != "" || !set {
+				continue
+			}
+			if !has || at.Before(first) {
+				first, has = at, true
+			}
+		}
+		return first, has
+	})
 }
 
 // never is when a move that was stopped goes on.
@@ -287,8 +316,8 @@ func (p *command) csvAddresses() ([]string, *reply) {
 // migrationUser is a user of a batch that starts, with what keeps it from being moved.
 func (s *Service) migrationUser(email string, of directory.MigrationBatch) directory.MigrationUser {
 	u, domain := directory.MigrationUser{Email: email}, of.TargetDeliveryDomain
-	for _, b := range s.Directory.Batches.All() {
-		if !strings.EqualFold(b.Name, of.Name) && slices.ContainsFunc(b.Users, func(other directory.MigrationUser) bool { return strings.EqualFold(other.Email, email) }) {
+	for _, name := range s.Directory.Owners("batchUser", email) {
+		if b, _ := s.Directory.Batches.Latest(name); name != directory.Fold(of.Name) {
 			u.Error = "UserAlreadyBeingMigratedException: User is already being moved. The user '" + email + "' is included in the migration batch '" + b.Name + "'."
 			return u
 		}
@@ -387,7 +416,7 @@ func (s *Service) setMigrationUser(c *call) *reply {
 		}
 	}
 	now, asOf := s.Times()
-	for _, b := range s.Directory.Batches.All() {
+	for b := range s.Directory.Batches.Among(s.Directory.Owners("batchUser", email), now) {
 		i := slices.IndexFunc(b.Users, func(u directory.MigrationUser) bool { return strings.EqualFold(u.Email, email) })
 		if i < 0 {
 			continue
@@ -414,7 +443,7 @@ func (s *Service) removeMigrationUser(c *call) *reply {
 		return refusal
 	}
 	now, asOf := s.Times()
-	for _, b := range s.Directory.Batches.All() {
+	for b := range s.Directory.Batches.Among(s.Directory.Owners("batchUser", email), now) {
 		i := slices.IndexFunc(b.Users, func(u directory.MigrationUser) bool { return strings.EqualFold(u.Email, email) })
 		if i < 0 {
 			continue

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/matoolkit/matoolkit/local/tenant/directory"
@@ -21,7 +22,8 @@ func (s *Service) DueMoves() []Move {
 	defer s.Directory.Unlock()
 	now, _ := s.Times()
 	var due []Move
-	for _, b := range s.Directory.Batches.All() {
+	for _, name := range s.dueBatches(now) {
+		b, _ := s.Directory.Batches.Latest(name)
 		if !s.Linked(b.SourceEndpoint) {
 			continue
 		}
@@ -51,20 +53,23 @@ func (s *Service) NoteMoves(done []Move) error {
 	s.Directory.Lock()
 	defer s.Directory.Unlock()
 	now, asOf := s.Times()
-	for _, b := range s.Directory.Batches.All() {
+	steps := map[string]map[string]Move{} // by batch and address
+	for _, m := range done {
+		if steps[m.batch] == nil {
+			steps[m.batch] = map[string]Move{}
+		}
+		steps[m.batch][m.email] = m
+	}
+	for _, name := range slices.Sorted(maps.Keys(steps)) {
+		b, exists := s.Directory.Batches.Latest(directory.Fold(name))
+		if !exists {
+			continue
+		}
 		b.Users = slices.Clone(b.Users)
-		changed := false
 		for i, u := range b.Users {
-			for _, m := range done {
-				if m.batch != b.Name || m.email != u.Email {
-					continue
-				}
-				changed = true
+			if m, moved := steps[name][u.Email]; moved {
 				b.Users[i].Error, b.Users[i].Copied, b.Users[i].Left = m.Refusal, true, u.Left || m.Completes && m.Refusal == ""
 			}
-		}
-		if !changed {
-			continue
 		}
 		if err := s.Directory.Commit(asOf, directory.PutBatch(b, now)); err != nil {
 			return err

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -68,32 +69,41 @@ func (s *Service) mailboxPermissions(c *call) *reply {
 func (s *Service) recipientPermissions(c *call) *reply {
 	_, asOf := s.Times()
 	if _, named := c.exchange.parameters["identity"]; !named { // of all recipients
-		var found []map[string]any
-		for _, r := range s.Directory.Recipients.AllVisible(asOf) {
-			if slices.Contains(sendAsKinds, r.Kind) {
-				found = append(found, s.sendAsOf(r)...)
-			}
-		}
-		return c.results(found)
+		return resultsOf(c, sendAsOf(s.ofKinds(sendAsKinds, asOf)), s.printSendAs)
 	}
 	r, _, refusal := s.ofKind(c, sendAsKinds, asOf)
 	if refusal != nil {
 		return refusal
 	}
-	return c.results(s.sendAsOf(r))
+	return resultsOf(c, sendAsOf(slices.Values([]directory.Recipient{r})), s.printSendAs)
 }
 
-func (s *Service) sendAsOf(r directory.Recipient) []map[string]any {
-	var found []map[string]any
-	for _, trustee := range append([]string{self}, r.SendAs...) {
-		if trustee != self {
-			trustee = s.principal(trustee)
+// sendAs is a permission to send as a recipient.
+type sendAs struct{ recipient, trustee string } // name, and id or self
+
+func sendAsOf(recipients iter.Seq[directory.Recipient]) iter.Seq[sendAs] {
+	return func(yield func(sendAs) bool) {
+		for r := range recipients {
+			if !yield(sendAs{r.Name, self}) {
+				return
+			}
+			for _, trustee := range r.SendAs {
+				if !yield(sendAs{r.Name, trustee}) {
+					return
+				}
+			}
 		}
-		found = append(found, map[string]any{
-			"Identity": r.Name, "Trustee": trustee, "AccessControlType": "Allow", "AccessRights": []string{"SendAs"}, "IsInherited": false, "InheritanceType": "None",
-		})
 	}
-	return found
+}
+
+func (s *Service) printSendAs(p sendAs) map[string]any {
+	trustee := p.trustee
+	if trustee != self {
+		trustee = s.principal(trustee)
+	}
+	return map[string]any{
+		"Identity": p.recipient, "Trustee": trustee, "AccessControlType": "Allow", "AccessRights": []string{"SendAs"}, "IsInherited": false, "InheritanceType": "None",
+	}
 }
 
 // read reads a command: the mailbox or group, and who gets or loses the permission.

@@ -221,7 +221,7 @@ func (s *Service) cancelContentTask(c *call) *reply {
 	s.Directory.Lock()
 	defer s.Directory.Unlock()
 	now, asOf := s.Times()
-	for _, t := range s.Directory.Contents.AllVisible(asOf) {
+	for t := range s.Directory.Contents.Among(append(s.Directory.Owners("contentTask", c.Arg["task"]), s.Directory.Recent(asOf)...), asOf) {
 		if !strings.EqualFold(t.ID, c.Arg["task"]) {
 			continue
 		}

@@ -5,19 +5,42 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/matoolkit/matoolkit/local/tenant/directory"
 	"github.com/matoolkit/matoolkit/local/tenant/odata"
 )
 
 // match tells whether a filter selects an object.
-type match func(map[string]any) bool
+type match struct {
+	holds func(map[string]any) bool
+	// keys are those of which each selected object has one, by kind, if narrow is true.
+	keys   []lookup
+	narrow bool
+}
+
+// lookup is a key of an index of the directory.
+type lookup struct{ kind, value string }
 
 // filterable are the properties that a resource can be filtered by.
 type filterable struct {
 	resource    string
 	properties  []string
 	collections []string
+	indexes     map[string]string // kinds of keys of the directory by property
+}
+
+// candidates are the ids of the objects that a filter can select in a replica that has seen all writes up to asOf. narrow is
+// false where these are all.
+func (m match) candidates(d *directory.Directory, asOf time.Time) (ids []string, narrow bool) {
+	if !m.narrow {
+		return nil, false
+	}
+	ids = d.Recent(asOf)
+	for _, k := range m.keys {
+		ids = append(ids, d.Owners(k.kind, k.value)...)
+	}
+	return ids, true
 }
 
 // advanced tells whether a request asks for the advanced queries of directory objects.
@@ -43,7 +66,7 @@ func (c *call) checkCount() *reply {
 func (c *call) filter(f filterable) (match, *reply) {
 	expression, present := c.Option("filter")
 	if !present {
-		return func(map[string]any) bool { return true }, nil
+		return match{holds: func(map[string]any) bool { return true }}, nil
 	}
 	p := &filterParser{filterable: f, advanced: c.advanced(), tokens: filterTokens(expression)}
 	m := p.either()
@@ -51,7 +74,7 @@ func (c *call) filter(f filterable) (match, *reply) {
 		p.refuse("BadRequest", "Invalid filter clause: %s", expression)
 	}
 	if p.refusal != nil {
-		return nil, p.refusal
+		return match{}, p.refusal
 	}
 	return m, nil
 }
@@ -82,7 +105,7 @@ func (p *filterParser) refuse(code, format string, args ...any) match {
 	if p.refusal == nil {
 		p.refusal = odata.Error(http.StatusBadRequest, code, format, args...)
 	}
-	return func(map[string]any) bool { return false }
+	return match{holds: func(map[string]any) bool { return false }}
 }
 
 func (p *filterParser) needsAdvanced() {
@@ -120,7 +143,10 @@ func (p *filterParser) either() match {
 	m := p.both()
 	for p.refusal == nil && p.took("or") {
 		left, right := m, p.both()
-		m = func(o map[string]any) bool { return left(o) || right(o) }
+		m = match{
+			holds: func(o map[string]any) bool { return left.holds(o) || right.holds(o) },
+			keys:  slices.Concat(left.keys, right.keys), narrow: left.narrow && right.narrow,
+		}
 	}
 	return m
 }
@@ -129,7 +155,11 @@ func (p *filterParser) both() match {
 	m := p.one()
 	for p.refusal == nil && p.took("and") {
 		left, right := m, p.one()
-		m = func(o map[string]any) bool { return left(o) && right(o) }
+		m = left
+		if !left.narrow {
+			m = right
+		}
+		m.holds = func(o map[string]any) bool { return left.holds(o) && right.holds(o) }
 	}
 	return m
 }
@@ -139,7 +169,7 @@ func (p *filterParser) one() match {
 	case p.took("not"):
 		p.needsAdvanced()
 		inner := p.one()
-		return func(o map[string]any) bool { return !inner(o) }
+		return match{holds: func(o map[string]any) bool { return !inner.holds(o) }}
 	case p.took("("):
 		m := p.either()
 		p.expect(")")
@@ -163,7 +193,7 @@ func (p *filterParser) function(holds func(text, part string) bool) match {
 	p.expect(",")
 	want, _ := p.literal().(string)
 	p.expect(")")
-	return func(o map[string]any) bool { text, ok := get(o).(string); return ok && holds(text, want) }
+	return match{holds: func(o map[string]any) bool { text, ok := get(o).(string); return ok && holds(text, want) }}
 }
 
 // member is any(x:x eq 'text').
@@ -176,20 +206,20 @@ func (p *filterParser) member(collection string) match {
 	p.expect("eq")
 	want, _ := p.literal().(string)
 	p.expect(")")
-	return func(o map[string]any) bool {
+	return p.found(func(o map[string]any) bool {
 		return slices.ContainsFunc(directory.Texts(o[name]), func(item string) bool { return directory.Fold(item) == want })
-	}
+	}, name, want)
 }
 
 func (p *filterParser) comparison(name string) match {
 	switch operator := p.next(); strings.ToLower(operator) {
 	case "eq":
 		get, want := p.property(name), p.literal()
-		return func(o map[string]any) bool { return get(o) == want }
+		return p.found(func(o map[string]any) bool { return get(o) == want }, name, want)
 	case "ne":
 		p.needsAdvanced()
 		get, want := p.property(name), p.literal()
-		return func(o map[string]any) bool { return get(o) != want }
+		return match{holds: func(o map[string]any) bool { return get(o) != want }}
 	case "in":
 		get := p.property(name)
 		p.expect("(")
@@ -198,10 +228,25 @@ func (p *filterParser) comparison(name string) match {
 			wanted = append(wanted, p.literal())
 		}
 		p.expect(")")
-		return func(o map[string]any) bool { return slices.Contains(wanted, get(o)) }
+		return p.found(func(o map[string]any) bool { return slices.Contains(wanted, get(o)) }, name, wanted...)
 	default:
 		return p.refuse("BadRequest", "Invalid filter clause: '%s %s'", name, operator)
 	}
+}
+
+// found is a match of the objects with one of some values, which has keys if the property has an index.
+func (p *filterParser) found(holds func(map[string]any) bool, property string, values ...any) match {
+	m := match{holds: holds}
+	for name, kind := range p.indexes {
+		m.narrow = m.narrow || strings.EqualFold(name, property)
+		for _, value := range values {
+			if text, isText := value.(string); isText && strings.EqualFold(name, property) {
+				m.keys = append(m.keys, lookup{kind, text})
+			}
+		}
+	}
+	m.narrow = m.narrow && len(m.keys) == len(values)
+	return m
 }
 
 // literal is a text, folded, a boolean or null.

@@ -30,7 +30,7 @@ type Service struct {
 	// Linked tells whether a tenant is another one of the system. Nil: none is.
 	Linked func(tenantID string) bool
 	// Mailbox is the recipient that a user with an Exchange plan becomes.
-	Mailbox func(directory.User) (directory.Recipient, *odata.Reply)
+	Mailbox func(u directory.User, at time.Time) (directory.Recipient, *odata.Reply)
 
 	Times    func() (now, asOf time.Time)                    // of a write, and up to which readers have seen writes
 	CarryOut func(context.Context, *odata.Call) *odata.Reply // answers one step of a $batch

@@ -59,7 +59,10 @@ func (s *Service) createGroup(c *call) *reply {
 	if unified {
 		var r directory.Recipient
 		var err error
-		if g, r, err = s.Directory.WithMail(g); err != nil {
+		if g, r, err = s.Directory.WithMail(g); err == nil {
+			err = s.Directory.CheckMail(g)
+		}
+		if err != nil {
 			return badRequest("%s", err)
 		}
 		changes = append(changes, directory.PutRecipient(r, now))
@@ -271,10 +274,10 @@ func (s *Service) checkMemberGroups(c *call) *reply {
 
 // transitiveGroups are the groups that id is in, directly or through others.
 func (s *Service) transitiveGroups(id string, asOf time.Time) map[string]bool {
-	groups := s.Directory.Groups.AllVisible(asOf)
 	found := map[string]bool{}
+	recent := s.Directory.Recent(asOf)
 	for frontier := []string{id}; len(frontier) > 0; frontier = frontier[1:] {
-		for _, g := range groups {
+		for g := range s.Directory.Groups.Among(append(s.Directory.Owners("member", frontier[0]), recent...), asOf) {
 			if !found[g.ID()] && slices.Contains(g.Members, frontier[0]) {
 				found[g.ID()] = true
 				frontier = append(frontier, g.ID())
@@ -373,18 +376,28 @@ func (s *Service) listGroups(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
-	match, refusal := c.filter(filterable{"Group", []string{"displayName", "mail", "mailNickname"}, []string{"proxyAddresses"}})
+	match, refusal := c.filter(filterable{
+		"Group",
+		[]string{"displayName", "mail", "mailNickname"},
+		[]string{"proxyAddresses"},
+		map[string]string{"mailNickname": "groupNickname", "proxyAddresses": "proxy"},
+	})
 	if refusal != nil {
 		return refusal
 	}
 	s.Directory.Lock()
 	defer s.Directory.Unlock()
 	_, asOf := s.Times()
-	var found []map[string]any
-	for _, g := range s.Directory.Groups.AllVisible(asOf) {
-		if match(g.Properties) {
-			found = append(found, project(groupProperties, g.Properties, selected))
-		}
+	groups := s.Directory.Groups.EachVisible(asOf)
+	if ids, narrow := match.candidates(s.Directory, asOf); narrow {
+		groups = s.Directory.Groups.Among(ids, asOf)
 	}
-	return c.listing("groups", found, page)
+	found := page.of(func(yield func(func() map[string]any) bool) {
+		for g := range groups {
+			if match.holds(g.Properties) && !yield(func() map[string]any { return project(groupProperties, g.Properties, selected) }) {
+				return
+			}
+		}
+	})
+	return c.pageOf("groups", found, page)
 }

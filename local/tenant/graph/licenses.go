@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -20,20 +21,6 @@ func assigned(properties map[string]any) map[string][]string {
 		have[directory.Fold(directory.Text(license["skuId"]))] = directory.Texts(license["disabledPlans"])
 	}
 	return have
-}
-
-// consumed is how many licences of a product are assigned, to these users and those who are not in the state.
-func consumed(l directory.License, users []directory.User) int {
-	n := l.Consumed
-	for _, u := range users {
-		for _, state := range stateList(u) {
-			if directory.Fold(directory.Text(state["skuId"])) == directory.Fold(l.SkuID) && state["state"] == "Active" {
-				n++
-				break
-			}
-		}
-	}
-	return n
 }
 
 func stateList(u directory.User) []map[string]any {
@@ -100,7 +87,7 @@ func (s *Service) assignLicense(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
-	if err := s.Directory.Commit(asOf, changes...); err != nil {
+	if err := errors.Join(s.Directory.Commit(asOf, changes...), s.Provision()); err != nil {
 		return s.storageFailed(err)
 	}
 	latest, _ := s.Directory.Users.Latest(u.ID())
@@ -126,7 +113,7 @@ func (s *Service) addLicense(u directory.User, direct map[string][]string, licen
 	if u.Text("usageLocation") == "" {
 		return badRequest("License assignment cannot be done for user with invalid usage location.")
 	}
-	if _, has := direct[sku]; !has && !s.holds(u, sku) && consumed(l, s.Directory.Users.All()) >= l.Enabled {
+	if _, has := direct[sku]; !has && !s.holds(u, sku) && s.Directory.ConsumedUnits(l) >= l.Enabled {
 		return badRequest("Subscription with SKU %s does not have any available licenses.", sku)
 	}
 	direct[sku] = disabled
@@ -144,22 +131,49 @@ func (s *Service) holds(u directory.User, sku string) bool {
 // and provisioned plans after ProvisionDelay.
 func (s *Service) licensed(u directory.User, direct map[string][]string, now time.Time) ([]directory.Change, *reply) {
 	next := s.withLicenses(u, direct, now)
-	changes := []directory.Change{directory.PutUser(next, now)}
-	at := now.Add(s.ProvisionDelay)
-	later := next.With(map[string]any{"provisionedPlans": orNull(provisioned(next))})
+	due := directory.Provisioning{UserID: u.ID(), At: now.Add(s.ProvisionDelay)}
 	if hasService(next, exchangeService) {
-		r, refusal := s.Mailbox(later)
-		if refusal != nil {
+		if _, refusal := s.Mailbox(next, due.At); refusal != nil {
 			return nil, refusal
 		}
-		changes = append(changes, directory.PutRecipient(r, at))
-		later = directory.WrittenBack(later, r)
-	} else if r, exists := s.Directory.Recipients.Latest(u.ID()); exists && r.Kind == directory.UserMailbox && r.MailboxType == "" &&
-		hasService(s.withLicenses(u, assigned(u), now), exchangeService) {
-		r.Kind, r.Disconnected = directory.DisconnectedMailbox, at.UTC().Truncate(time.Second)
-		changes = append(changes, directory.PutRecipient(r, at))
+	} else {
+		waiting, _ := s.Directory.Provisionings.Latest(u.ID())
+		due.Disconnects = waiting.Disconnects || hasService(s.withLicenses(u, assigned(u), now), exchangeService)
 	}
-	return append(changes, directory.PutUser(later, at)), nil
+	return []directory.Change{directory.PutUser(next, now), directory.PutProvisioning(due, now)}, nil
+}
+
+// Provision gives users whose licences changed their mailboxes and plans, once it is time. The caller has locked the directory.
+func (s *Service) Provision() error {
+	now, asOf := s.Times()
+	for _, p := range s.Directory.DueProvisionings(now) {
+		changes := []directory.Change{directory.EndProvisioning(p.UserID, now)}
+		if u, exists := s.Directory.Users.Latest(p.UserID); exists {
+			changes = append(changes, s.provision(u, p)...)
+		}
+		if err := s.Directory.Commit(asOf, changes...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// provision are the changes of a provisioning. A mailbox whose address another recipient got meanwhile is not made.
+func (s *Service) provision(u directory.User, p directory.Provisioning) []directory.Change {
+	var changes []directory.Change
+	next := u.With(map[string]any{"provisionedPlans": orNull(provisioned(u, "Success"))})
+	if hasService(next, exchangeService) {
+		r, refusal := s.Mailbox(next, p.At)
+		if refusal == nil {
+			changes, next = append(changes, directory.PutRecipient(r, p.At)), directory.WrittenBack(next, r)
+		} else {
+			next["provisionedPlans"] = provisioned(u, "Error")
+		}
+	} else if r, exists := s.Directory.Recipients.Latest(u.ID()); p.Disconnects && exists && r.Kind == directory.UserMailbox && r.MailboxType == "" {
+		r.Kind, r.Disconnected = directory.DisconnectedMailbox, p.At.UTC().Truncate(time.Second)
+		changes = append(changes, directory.PutRecipient(r, p.At))
+	}
+	return append(changes, directory.PutUser(next, p.At))
 }
 
 // withLicenses is a user with the products that it has directly and from its groups.
@@ -206,12 +220,17 @@ func orNull(list []any) any {
 	return list
 }
 
-func provisioned(u directory.User) []any {
+// provisioned are the plans of a user with their status, which for those of Exchange is given.
+func provisioned(u directory.User, exchange string) []any {
 	out := []any{}
 	plans, _ := u["assignedPlans"].([]any)
 	for _, item := range plans {
 		plan, _ := item.(map[string]any)
-		out = append(out, map[string]any{"service": plan["service"], "capabilityStatus": "Enabled", "provisioningStatus": "Success"})
+		status := "Success"
+		if plan["service"] == exchangeService {
+			status = exchange
+		}
+		out = append(out, map[string]any{"service": plan["service"], "capabilityStatus": "Enabled", "provisioningStatus": status})
 	}
 	return out
 }

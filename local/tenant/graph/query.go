@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"iter"
 	"net/http"
 	"net/url"
 	"slices"
@@ -88,19 +89,43 @@ func (c *call) paging(other ...string) (page, *reply) {
 	return p, nil
 }
 
+// selection is the objects of a page, and how many all are.
+type selection struct {
+	value []map[string]any
+	count int
+}
+
+// of is the page of a collection. It makes no others of its objects.
+func (p page) of(all iter.Seq[func() map[string]any]) selection {
+	s := selection{value: []map[string]any{}}
+	for object := range all {
+		if s.count >= p.skip && len(s.value) < p.size {
+			s.value = append(s.value, object())
+		}
+		s.count++
+	}
+	return s
+}
+
 // listing is one page of a collection with the link to the next.
 func (c *call) listing(set string, all []map[string]any, p page) *reply {
-	start := min(p.skip, len(all))
-	end := min(start+p.size, len(all))
-	value := all[start:end]
-	if value == nil {
-		value = []map[string]any{}
-	}
-	body := map[string]any{"@odata.context": c.context(set), "value": value}
+	return c.pageOf(set, p.of(func(yield func(func() map[string]any) bool) {
+		for _, object := range all {
+			if !yield(func() map[string]any { return object }) {
+				return
+			}
+		}
+	}), p)
+}
+
+// pageOf is a page with the link to the next.
+func (c *call) pageOf(set string, s selection, p page) *reply {
+	end := p.skip + len(s.value)
+	body := map[string]any{"@odata.context": c.context(set), "value": s.value}
 	if count, _ := c.Option("count"); count == "true" {
-		body["@odata.count"] = len(all)
+		body["@odata.count"] = s.count
 	}
-	if end < len(all) {
+	if end < s.count {
 		query := url.Values{}
 		for key, values := range c.Query {
 			query[key] = values
@@ -134,24 +159,31 @@ func (s *Service) listUsers(c *call) *reply {
 	match, refusal := c.filter(filterable{"User", []string{
 		"id", "userPrincipalName", "mail", "mailNickname", "employeeId", "displayName", "department", "companyName", "jobTitle", "userType",
 		"usageLocation", "country", "accountEnabled", "employeeType", "officeLocation", "onPremisesExtensionAttributes",
-	}, []string{"proxyAddresses"}})
+	}, []string{"proxyAddresses"}, map[string]string{"userPrincipalName": "upn", "mailNickname": "userNickname", "proxyAddresses": "proxy"}})
 	if refusal != nil {
 		return refusal
 	}
 	s.Directory.Lock()
 	defer s.Directory.Unlock()
 	_, asOf := s.Times()
-	var found []map[string]any
-	for _, u := range s.Directory.Users.AllVisible(asOf) {
-		if match(u) {
-			user := project(userProperties, u, selected)
-			if manager := u.Text("managerId"); withManager && manager != "" {
-				user["manager"] = map[string]any{"@odata.type": "#microsoft.graph.user", "id": manager}
-			}
-			found = append(found, user)
-		}
+	users := s.Directory.Users.EachVisible(asOf)
+	if ids, narrow := match.candidates(s.Directory, asOf); narrow {
+		users = s.Directory.Users.Among(ids, asOf)
 	}
-	return c.listing("users", found, page)
+	found := page.of(func(yield func(func() map[string]any) bool) {
+		for u := range users {
+			if match.holds(u) && !yield(func() map[string]any {
+				user := project(userProperties, u, selected)
+				if manager := u.Text("managerId"); withManager && manager != "" {
+					user["manager"] = map[string]any{"@odata.type": "#microsoft.graph.user", "id": manager}
+				}
+				return user
+			}) {
+				return
+			}
+		}
+	})
+	return c.pageOf("users", found, page)
 }
 
 // expandsManager tells whether a request asks for the ids of managers, the one expansion that is understood.

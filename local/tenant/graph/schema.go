@@ -76,6 +76,23 @@ func isExtensionAttribute(name string) bool {
 // KnownUserProperty tells whether a user has a property of this name.
 func KnownUserProperty(name string) bool { _, known := userProperties[name]; return known }
 
+// userNames has the names of properties of users, each in one place of memory.
+var userNames = func() map[string]string {
+	names := map[string]string{}
+	for name := range userProperties {
+		names[name] = name
+	}
+	return names
+}()
+
+// UserProperty is the name of a property of users, which takes no memory of its own, and whether there is such a property.
+func UserProperty(name string) (string, bool) {
+	if known, has := userNames[name]; has {
+		return known, true
+	}
+	return name, false
+}
+
 // KnownGroupProperty tells whether a group has a property of this name.
 func KnownGroupProperty(name string) bool { _, known := groupProperties[name]; return known }
 

@@ -151,7 +151,7 @@ func (s *Service) listItems(c *call) *reply {
 	}
 	var items []map[string]any
 	for i, values := range list.Items {
-		if !matches(map[string]any{"fields": values}) {
+		if !matches.holds(map[string]any{"fields": values}) {
 			continue
 		}
 		id := strconv.Itoa(i + 1)

@@ -66,7 +66,7 @@ func (s *Service) listSkus(c *call) *reply {
 		}
 		all = append(all, project(skuProperties, map[string]any{
 			"id": l.SkuID, "skuId": l.SkuID, "skuPartNumber": l.SkuPartNumber, "appliesTo": "User", "capabilityStatus": status, "servicePlans": plans,
-			"consumedUnits": consumed(l, s.Directory.Users.AllVisible(asOf)),
+			"consumedUnits": s.Directory.VisibleUnits(l, asOf),
 			"prepaidUnits":  map[string]any{"enabled": l.Enabled, "suspended": 0, "warning": 0, "lockedOut": 0},
 		}, selected))
 	}

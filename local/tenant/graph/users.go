@@ -211,7 +211,7 @@ func (s *Service) removeUser(key string) *reply {
 	if err := s.Directory.Commit(asOf, changes...); err != nil {
 		return s.storageFailed(err)
 	}
-	if err := s.Directory.KeepDeleted(u.With(map[string]any{"deletedDateTime": now.UTC().Format(time.RFC3339)})); err != nil {
+	if err := s.Directory.KeepDeleted(u.Deleted(now)); err != nil {
 		return s.storageFailed(err)
 	}
 	return odata.NoContent()

@@ -80,7 +80,8 @@ func (s Jobs) Create(body map[string]any) *odata.Reply {
 
 // activeJob is the job that has not ended and that a person is in.
 func (s Jobs) activeJob(user string) string {
-	for _, j := range s.Directory.Jobs.All() {
+	for _, name := range s.Directory.Owners("jobUser", user) {
+		j, _ := s.Directory.Jobs.Latest(name)
 		has := slices.ContainsFunc(j.Users, func(u directory.MigrationJobUser) bool { return u.ID == user && !u.Cancelled })
 		if has && !slices.Contains(final, s.status(j)) {
 			return j.Name
@@ -179,7 +180,8 @@ func services(j directory.MigrationJob) []string {
 
 // visible finds a job by its id or its name as readers see it.
 func (s Jobs) visible(key string) (directory.MigrationJob, *odata.Reply) {
-	for _, j := range s.Directory.Jobs.AllVisible(s.AsOf) {
+	keys := append([]string{directory.Fold(key)}, s.Directory.Owners("jobID", key)...)
+	for j := range s.Directory.Jobs.Among(append(keys, s.Directory.Recent(s.AsOf)...), s.AsOf) {
 		if strings.EqualFold(j.ID, key) || strings.EqualFold(j.Name, key) {
 			return j, nil
 		}

@@ -25,42 +25,41 @@ func (s Jobs) linked(j directory.MigrationJob) bool {
 func (s Jobs) DueMoves() []Move {
 	s.Directory.Lock()
 	defer s.Directory.Unlock()
-	if s.Directory.Quiet(s.Now) {
-		return nil
-	}
 	var due []Move
-	next := s.Now.Add(farAway)
-	for _, j := range s.Directory.Jobs.All() {
-		if j.Started.IsZero() || j.Cancelled || j.Status != "" || !s.linked(j) {
-			continue
-		}
-		copied, completed := s.times(j)
+	for _, name := range s.Directory.DueJobs.Due(s.Now, s.next) {
+		j, _ := s.Directory.Jobs.Latest(name)
 		for _, u := range j.Users {
 			r, exists := s.Directory.Recipients.Latest(u.ID)
-			if u.Error != "" || u.Cancelled || u.Moved || !exists {
-				continue
+			if at, waits := s.nextOf(j, u); exists && waits && !s.Now.Before(at) {
+				due = append(due, Move{Move: directory.MoveOf(r, j.TargetDeliveryDomain, u.Copied), SourceTenantID: j.SourceTenantID, job: j.Name, user: u.ID})
 			}
-			at := copied
-			if u.Copied && completed.After(copied) {
-				at = completed
-			}
-			if s.Now.Before(at) {
-				if at.Before(next) {
-					next = at
-				}
-				continue
-			}
-			due = append(due, Move{Move: directory.MoveOf(r, j.TargetDeliveryDomain, u.Copied), SourceTenantID: j.SourceTenantID, job: j.Name, user: u.ID})
 		}
-	}
-	if len(due) == 0 {
-		s.Directory.KeepQuiet(next)
 	}
 	return due
 }
 
-// farAway is how long a tenant without moves does not look for them again.
-const farAway = 24 * time.Hour
+// next is when the next step of a job is due.
+func (s Jobs) next(name string) (first time.Time, has bool) {
+	j, _ := s.Directory.Jobs.Latest(name)
+	for _, u := range j.Users {
+		if at, waits := s.nextOf(j, u); waits && (!has || at.Before(first)) {
+			first, has = at, true
+		}
+	}
+	return first, has
+}
+
+// nextOf is when the next step of the move of a person's mailbox is due; waits is false where none is.
+func (s Jobs) nextOf(j directory.MigrationJob, u directory.MigrationJobUser) (at time.Time, waits bool) {
+	if j.Started.IsZero() || j.Cancelled || j.Status != "" || !s.linked(j) || u.Error != "" || u.Cancelled || u.Moved {
+		return time.Time{}, false
+	}
+	copied, completed := s.times(j)
+	if u.Copied && completed.After(copied) {
+		return completed, true
+	}
+	return copied, true
+}
 
 // NoteMoves keeps what the source did with the steps of DueMoves. A mail user whose mailbox has left the source becomes
 // a mailbox. It locks the directory.
