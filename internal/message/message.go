@@ -145,6 +145,7 @@ const (
 	WorkMove    = "move"    // move members to another batch
 	WorkMend    = "mend"    // see that a step that somebody resolved led on; Task is its execution id
 	WorkSweep   = "sweep"   // take up what is overdue
+	WorkItems   = "items"   // write the items that a function listed
 	WorkErase   = "erase"   // erase the secrets of a batch that has ended
 	WorkCheck   = "check"   // make the checks of the members
 	WorkLeave   = "leave"   // remove the members whose held removal was confirmed

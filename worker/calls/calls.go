@@ -220,7 +220,8 @@ var commandHeaders = map[string]*regexp.Regexp{
 var commandPath = regexp.MustCompile(`^/adminapi/beta/[^/]+/InvokeCommand$`)
 
 func checkCommand(r *http.Request, body []byte) (string, error) {
-	if r.Method != http.MethodPost || !commandPath.MatchString(r.URL.Path) || r.URL.RawQuery != "" {
+	_, next := r.URL.Query()["$skiptoken"] // of a further page of the output
+	if r.Method != http.MethodPost || !commandPath.MatchString(r.URL.Path) || r.URL.RawQuery != "" && !next {
 		return "", fmt.Errorf("is not described")
 	}
 	for name, pattern := range commandHeaders {

@@ -70,16 +70,18 @@ var SetEntraUserEnabled = Function{
 var RemoveEntraUser = Function{
 	Name: "Remove-EntraUser",
 	Description: "Deletes a user, whom an administrator can restore for 30 days. Succeeds if the user does not exist or is already deleted, " +
-		"since a rollback may undo a step that did nothing. Give either UserId or Upn. With Upn, the function does not delete a user who was created after the job.",
+		"since a rollback may undo a step that did nothing. Give UserId; with Upn as well, only a user who still has this sign-in name is deleted. " +
+		"With Upn alone, the user who has the name is deleted, also one whom the runbook did not create: do not use it so in the rollback of the step that creates the user, " +
+		"which fails if the name is another person's. A user who was created after the job was sent is not deleted by the name.",
 	Params: []Param{
 		{Name: "UserId", Type: GUID, Description: "Object id of the user."},
-		{Name: "Upn", Type: Email, Description: "Sign-in name of the user, for the rollback of a step that failed before its result had the id."},
+		{Name: "Upn", Type: Email, Description: "Sign-in name that the user must have."},
 	},
 	Errors: []Error{
-		{FailureParameters, "None or both of UserId and Upn are given.", "Give one of them."},
+		{FailureParameters, "None of UserId and Upn is given.", "Give UserId, or both."},
 	},
 	Permissions: []string{"User.ReadWrite.All"},
-	Repeated:    "With UserId, a deleted user is enough; the function looks for a missing user until replication lag cannot be the reason. With Upn, it does not delete a user who got the name after the job was sent.",
+	Repeated:    "With UserId, a deleted user is enough; the function looks for a missing user, or for one who has another name than Upn, until replication lag cannot be the reason. With Upn alone, it does not delete a user who got the name after the job was sent.",
 }
 
 // SendAdminAlert tells administrators something by mail.

@@ -22,7 +22,9 @@ type Job struct {
 	// Redelivered: another delivery of the job may have been carried out, wholly or in
 	// part, and later jobs since then.
 	Redelivered bool
-	Enqueued    time.Time // when the job was sent, by the broker's clock; zero when not known
+	// Enqueued is when the job was sent first, by the broker's clock, or by the orchestrator's where the job is sent again as
+	// another message; zero when not known.
+	Enqueued time.Time
 }
 
 // SentBefore tells whether the job was redelivered and an object was made after it was sent. The object has then only

@@ -65,7 +65,7 @@ var CompleteExchangeMigrationBatch = Function{
 		{FailureConflict, "The batch was stopped, or Exchange gave it up.", "Start it with Start-ExchangeMigrationBatch, or create another one."},
 	},
 	Permissions: exchangePermissions,
-	Repeated:    "Succeeds if the batch completes or is completed. Exchange may ignore a repetition within eight hours.",
+	Repeated:    "Succeeds if the batch completes or is completed. A job that comes again does not complete a batch that was created since. Exchange may ignore a repetition within eight hours.",
 }
 
 // StartExchangeMigrationBatch has failed moves tried again.
@@ -76,10 +76,10 @@ var StartExchangeMigrationBatch = Function{
 	Params: []Param{batchName},
 	Errors: []Error{
 		unknownBatch,
-		{FailureConflict, "The batch is corrupted or being removed.", "Remove it with Remove-ExchangeMigrationBatch, and create another one."},
+		{FailureConflict, "The batch is corrupted, being removed or being stopped.", "Remove one that is corrupted with Remove-ExchangeMigrationBatch, and create another one; retry the step when a batch is Stopped."},
 	},
 	Permissions: exchangePermissions,
-	Repeated:    "The function reads the batch and its people first, and starts nothing if none has failed. A job that comes again after moves have failed again tries them once more.",
+	Repeated:    "The function reads the batch and its people first, and starts nothing if none has failed. A job that comes again after moves have failed again, or after the batch was stopped, starts them once more, but not those of a batch that was created since.",
 }
 
 // SetExchangeMigrationUser changes the move of one person.

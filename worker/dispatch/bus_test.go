@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -127,11 +128,18 @@ func (b *bus) send(t testing.TB, jobs ...message.Job) {
 
 func (b *bus) sendBody(t testing.TB, body string) {
 	t.Helper()
+	b.sendWith(t, body, nil)
+}
+
+// sendWith sends a job with properties beside those that every job has.
+func (b *bus) sendWith(t testing.TB, body string, properties map[string]any) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	m := &azservicebus.Message{Body: []byte(body), ApplicationProperties: map[string]any{
 		message.PropertyWorkerID: workerID, "traceparent": "00-trace-01",
 	}}
+	maps.Copy(m.ApplicationProperties, properties)
 	for ctx.Err() == nil {
 		err := b.jobs.SendMessage(ctx, m, nil)
 		if err == nil {

@@ -345,7 +345,7 @@ func TestAWorkerThatStopsLosesNothingAtAnyStage(t *testing.T) {
 		<-ends
 		return true, nil
 	}}
-	b := start(t, f, options{config: dispatch.Config{MaxParallelism: 4, ShutdownGrace: 300 * time.Millisecond}})
+	b := start(t, f, options{config: dispatch.Config{MaxParallelism: 4, ShutdownGrace: 3 * time.Second}})
 	jobs := make([]message.Job, 12)
 	for n := range jobs {
 		jobs[n] = job(n + 1)

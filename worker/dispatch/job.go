@@ -184,11 +184,18 @@ func (l *Loop) refusal(d *received) *catalog.Failure {
 		return &catalog.Failure{Type: FailureRevoked, Message: fmt.Sprintf(
 			"%s was not started%s: its batch was paused or cancelled while the job waited%s", job.FunctionName, here, before)}
 	case job.ExpiresAt != nil && !l.config.Now().Before(*job.ExpiresAt):
-		return &catalog.Failure{Type: FailureExpired, Message: fmt.Sprintf(
-			"%s was not started%s: the job expired at %s in the worker's queue, before the step's timeout%s",
-			job.FunctionName, here, job.ExpiresAt.UTC().Format(time.RFC3339), before)}
+		return expired(job, here, before)
 	}
 	return nil
+}
+
+// Expired returns the failure of a job that expired before a worker began it.
+func Expired(job message.Job) *catalog.Failure { return expired(job, "", "") }
+
+func expired(job message.Job, here, before string) *catalog.Failure {
+	return &catalog.Failure{Type: FailureExpired, Message: fmt.Sprintf(
+		"%s was not started%s: the job expired at %s in the worker's queue, before the step's timeout%s",
+		job.FunctionName, here, job.ExpiresAt.UTC().Format(time.RFC3339), before)}
 }
 
 // refusalResult is the answer to a job that is not begun. It says so where an earlier delivery of
@@ -207,10 +214,9 @@ func (l *Loop) refusalResult(d *received, why *catalog.Failure) message.Result {
 // worker stops, and ctx with it, before there is one.
 func (l *Loop) run(ctx context.Context, d *received, c *call) {
 	job := d.job
-	limit, late := l.limit(job)
+	limit, late := Limit(job, l.config.Now(), l.config.JobTimeout)
 	if limit <= 0 { // it has expired since it was looked at
-		late.Type, late.Message = FailureExpired, job.FunctionName+" was not started: the job expired at "+job.ExpiresAt.UTC().Format(time.RFC3339)
-		c.end(l.refusalResult(d, late))
+		c.end(l.refusalResult(d, Expired(job)))
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -219,7 +225,7 @@ func (l *Loop) run(ctx context.Context, d *received, c *call) {
 	ctx = catalog.WithJob(ctx, catalog.Job{
 		ID: job.ID(), EffectID: cmp.Or(job.EffectID, job.ID()), BatchID: job.CorrelationData.BatchID, StepExecutionID: job.CorrelationData.StepExecutionID, Log: log,
 		Secrets:     job.Secrets,
-		Redelivered: d.again(), Enqueued: d.message.EnqueuedAt,
+		Redelivered: d.again(), Enqueued: d.sentAt(),
 	})
 	start := time.Now()
 	returned := make(chan outcome, 1)
@@ -242,23 +248,20 @@ func (l *Loop) run(ctx context.Context, d *received, c *call) {
 	}
 }
 
-// limit returns how long the job's function may run, the lesser of the worker's time
+// Limit returns how long the function of a job that begins now may run, the lesser of the worker's time
 // limit and the time until the job expires, and the failure of a job that takes
-// longer. It reads the clock of job expiry once; from then on real time counts, as
+// longer. The clock of job expiry is read once; from then on real time counts, as
 // for every context, so that a change of the clock neither ends the function nor extends
 // it.
-func (l *Loop) limit(job message.Job) (time.Duration, *catalog.Failure) {
+func Limit(job message.Job, now time.Time, most time.Duration) (time.Duration, *catalog.Failure) {
 	if job.ExpiresAt != nil {
-		if left := job.ExpiresAt.Sub(l.config.Now()); left < l.config.JobTimeout {
+		if left := job.ExpiresAt.Sub(now); left < most {
 			return left, &catalog.Failure{Type: FailureTimeout, Message: fmt.Sprintf(
 				"%s did not finish before the step's timeout: the job expired at %s and was stopped; its changes remain",
 				job.FunctionName, job.ExpiresAt.UTC().Format(time.RFC3339))}
 		}
 	}
-	return l.config.JobTimeout, &catalog.Failure{
-		Type:    FailureTimeout,
-		Message: fmt.Sprintf("%s did not finish within %s", job.FunctionName, l.config.JobTimeout),
-	}
+	return most, &catalog.Failure{Type: FailureTimeout, Message: fmt.Sprintf("%s did not finish within %s", job.FunctionName, most)}
 }
 
 // outcome is how a function ended.

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -26,6 +27,15 @@ type received struct {
 func (d *received) again() bool {
 	before, _ := d.message.Properties[message.PropertyRedelivered].(bool)
 	return before || d.tries() > 1
+}
+
+// sentAt is when the job was sent. The broker has the time of each message: for a job that is sent again as another
+// one it is when the orchestrator decided on the job, shortly before the first.
+func (d *received) sentAt() time.Time {
+	if before, _ := d.message.Properties[message.PropertyRedelivered].(bool); before && d.job.DispatchedAt != nil {
+		return *d.job.DispatchedAt
+	}
+	return d.message.EnqueuedAt
 }
 
 // tries counts the deliveries of the message, with this one, for which the job may have

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/worker/blank"
@@ -49,8 +49,12 @@ func success(job message.Job, value any, took time.Duration) message.Result {
 // maxAnswer bounds what a function returns, in bytes. The rest of a message is for its envelope.
 const maxAnswer = message.Limit - 4<<10
 
-// maxMessage bounds the message of an error, which may quote a whole response.
-const maxMessage = 4000
+// The bounds of an error, in bytes: its message may quote a whole response, and a custom function gives any text as its
+// type. With them a result fits into a message.
+const (
+	maxMessage = 4000
+	maxType    = 100
+)
 
 func failure(job message.Job, err error, took time.Duration) message.Result {
 	r := result(job, took)
@@ -59,11 +63,8 @@ func failure(job message.Job, err error, took time.Duration) message.Result {
 	if !errors.As(err, &f) {
 		f = &catalog.Failure{Type: FailureUnknown, Message: err.Error()}
 	}
-	said := blank.Replacer(job.Secrets).Replace(f.Message)
-	if len(said) > maxMessage {
-		said = strings.ToValidUTF8(said[:maxMessage], "") + "…"
-	}
-	r.Error = &message.JobError{Message: said, Type: f.Type, IsThrottled: f.Throttled, IsNotFound: f.NotFound, Attempts: max(f.Attempts, 1)}
+	hide := blank.Replacer(job.Secrets)
+	r.Error = &message.JobError{Message: humanize.ClipBytes(hide.Replace(f.Message), maxMessage), Type: humanize.ClipBytes(hide.Replace(f.Type), maxType), IsThrottled: f.Throttled, IsNotFound: f.NotFound, Attempts: max(f.Attempts, 1)}
 	if f.Throttled {
 		r.Error.RetryAfterSeconds = int(math.Ceil(f.RetryAfter.Seconds()))
 	}

@@ -216,6 +216,10 @@ func output(objects []map[string]any) any {
 // mayHaveRun tells whether a command that failed may have been carried out. A time-out is throttling only to
 // functions that can repeat themselves.
 func mayHaveRun(err error) bool {
+	var partial *session.PartialError
+	if errors.As(err, &partial) {
+		return true
+	}
 	var refused *session.Refusal
 	if errors.As(err, &refused) && (refused.Status == http.StatusRequestTimeout || refused.Status == http.StatusGatewayTimeout) {
 		return true

@@ -9,11 +9,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
+
+// created is when the batch of batches was created.
+var created = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
 // batches is an Exchange Online with a migration batch in states that the local tenant does not have.
 type batches struct {
@@ -35,7 +39,7 @@ func (b *batches) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	case name == "Get-MigrationBatch":
-		answer = []map[string]any{{"Identity": "wave", "Status": b.states[0], "SourceEndpoint": "old", "TargetDeliveryDomain": "contoso.example"}}
+		answer = []map[string]any{{"Identity": "wave", "Status": b.states[0], "SourceEndpoint": "old", "TargetDeliveryDomain": "contoso.example", "CreationDateTime": created.Format(time.RFC3339)}}
 		b.states = b.states[1:]
 	case name == "Get-MigrationUser":
 		for _, status := range b.people {
@@ -87,6 +91,36 @@ func TestANewMigrationBatchIsNotOneThatEnds(t *testing.T) {
 		}
 		if !slices.Equal(b.ran, tc.ran) {
 			t.Errorf("%q: it ran %q, want %q", tc.states, b.ran, tc.ran)
+		}
+	}
+}
+
+// A job that comes again finds another batch of the name, and one that comes as the batch is stopped waits for its retry.
+func TestABatchIsNotStartedOrCompletedForAnotherOne(t *testing.T) {
+	t.Parallel()
+	start, complete := "Start-ExchangeMigrationBatch", "Complete-ExchangeMigrationBatch"
+	for _, tc := range []struct {
+		note, function, state string
+		job                   catalog.Job
+		ran                   []string
+		says                  string // of the failure; empty for none
+	}{
+		{"started", start, "Stopped", catalog.Job{Enqueued: created.Add(-time.Hour)}, []string{"Start-MigrationBatch"}, ""},
+		{"started again", start, "Stopped", catalog.Job{Redelivered: true, Enqueued: created.Add(time.Hour)}, []string{"Start-MigrationBatch"}, ""},
+		{"another one, not started", start, "Stopped", catalog.Job{Redelivered: true, Enqueued: created.Add(-time.Hour)}, nil, "created after the job"},
+		{"not started while it stops", start, "Stopping", catalog.Job{}, nil, "retry the step when it is Stopped"},
+		{"completed", complete, "Synced", catalog.Job{Redelivered: true, Enqueued: created.Add(time.Hour)}, []string{"Complete-MigrationBatch"}, ""},
+		{"another one, not completed", complete, "Synced", catalog.Job{Redelivered: true, Enqueued: created.Add(-time.Hour)}, nil, "created after the job"},
+	} {
+		b := &batches{states: []string{tc.state}}
+		server := httptest.NewServer(b)
+		t.Cleanup(server.Close)
+		_, err := functions(t, server.URL, tenant.DefaultTenantID, pace()).Call(catalog.WithJob(t.Context(), tc.job), tc.function, json.RawMessage(`{"BatchName":"wave"}`))
+		if tc.says == "" && err != nil || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
+			t.Errorf("%s: got %v, want %q", tc.note, err, tc.says)
+		}
+		if !slices.Equal(b.ran, tc.ran) {
+			t.Errorf("%s: it ran %q, want %q", tc.note, b.ran, tc.ran)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (c *Client) removeAddresses(ctx context.Context, p catalog.Params) (any, er
 // primaryOf is the new primary address of a recipient; empty if the present one stays. It fails if there is none to choose.
 func (u unwanted) primaryOf(r session.Recipient, wanted string) (string, error) {
 	present, initial := "smtp:"+r.PrimarySmtpAddress, u.initialAddress(r)
-	refused := ""
+	var refused string
 	switch {
 	case r.IsMicrosoft365Group() && initial == "" && (unwanted{}).initialAddress(r) != "":
 		refused = "a Microsoft 365 group keeps an address in an onmicrosoft.com domain, and it has no other one: add one with Add-ExchangeSecondaryEmail first"

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	abstractions "github.com/microsoft/kiota-abstractions-go"
 
+	"github.com/matoolkit/matoolkit/internal/nextlink"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
@@ -56,27 +56,33 @@ func (c *Client) Read(ctx context.Context, path string) (object map[string]any, 
 
 // ReadAll reads the objects of a list with all its pages.
 func (c *Client) ReadAll(ctx context.Context, path string) (all []map[string]any, err error) {
-	for path != "" {
+	for {
 		page, err := c.Read(ctx, path)
 		if err != nil {
 			return nil, err
 		}
-		items, _ := page["value"].([]any)
+		items, isList := page["value"].([]any)
+		if !isList {
+			return nil, &catalog.Failure{Type: catalog.FailureConflict, Attempts: 1, Message: "Graph's answer is not a list"}
+		}
 		for _, item := range items {
 			if object, ok := item.(map[string]any); ok {
 				all = append(all, object)
 			}
 		}
 		next, _ := page["@odata.nextLink"].(string)
-		rest, ours := strings.CutPrefix(next, c.url+"/")
-		if next != "" && !ours {
-			return nil, &catalog.Failure{Type: catalog.FailureConflict, Attempts: 1, Message: "the link to the next page leads elsewhere: the rest of the list cannot be read"}
+		if next == "" {
+			return all, nil
 		}
-		if path = ""; ours {
-			path = "/" + rest
+		u, err := url.Parse(next)
+		if err == nil {
+			err = nextlink.Check(next, c.url)
 		}
+		if err != nil {
+			return nil, &catalog.Failure{Type: catalog.FailureConflict, Attempts: 1, Message: err.Error() + ": the rest of the list cannot be read"}
+		}
+		path = u.RequestURI()
 	}
-	return all, nil
 }
 
 // Now is the time by the clock that the client waits by.

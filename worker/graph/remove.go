@@ -1,9 +1,11 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/microsoftgraph/msgraph-sdk-go/models"
 
@@ -14,20 +16,29 @@ import (
 // repeated request then cannot delete another user with the same name.
 func (c *Client) removeUser(ctx context.Context, p catalog.Params) (any, error) {
 	id, name := p.String("UserId"), p.String("Upn")
-	if (id == "") == (name == "") {
-		return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: "give one of UserId and Upn"}
+	if id == "" && name == "" {
+		return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: "give UserId, Upn or both"}
 	}
-	if id == "" {
-		user, err := c.user(ctx, name, "id", "userPrincipalName", "createdDateTime")
+	if name != "" {
+		var found models.Userable
+		err := c.userUntil(ctx, cmp.Or(id, name), []string{"id", "userPrincipalName", "createdDateTime"}, func(user models.Userable) error {
+			if found = user; !strings.EqualFold(value(user.GetUserPrincipalName()), name) {
+				return &staleError{"the name of the user"} // which an earlier step may have given back
+			}
+			return nil
+		})
 		switch {
 		case absent(err):
 			return true, nil
+		case found != nil && failed(err, "not visible yet"):
+			catalog.JobOf(ctx).Log.InfoContext(ctx, "the user has another name and is kept")
+			return true, nil
 		case err != nil:
 			return nil, err
-		case madeAfter(user, catalog.JobOf(ctx)):
+		case id == "" && madeAfter(found, catalog.JobOf(ctx)):
 			return true, nil
 		}
-		id = value(user.GetId())
+		id = value(found.GetId())
 	}
 	err := c.do(ctx, c.paces.writes, func(ctx context.Context) error {
 		err := c.graph.Users().ByUserId(id).Delete(ctx, nil)

@@ -49,7 +49,8 @@ func contactRows() []row {
 			name: "Test-ExchangeMailbox", function: "Test-ExchangeMailbox", params: map[string]any{"Identity": bobID},
 			seed: func(s *tenant.Seed) { s.Users[0]["displayName"], s.Users[1]["displayName"] = "Twin", "Twin" },
 			refusals: []refusal{{
-				"a name of several recipients", map[string]any{"Identity": "Twin"},
+				"a name of several recipients",
+				map[string]any{"Identity": "Twin"},
 				"Microsoft.Exchange.Configuration.Tasks.ManagementObjectAmbiguousException", "matches multiple entries",
 			}},
 		},

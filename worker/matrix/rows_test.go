@@ -216,11 +216,11 @@ func userRows() []row {
 			name: "Remove-EntraUser", function: "Remove-EntraUser",
 			params: map[string]any{"UserId": bobID},
 			refusals: []refusal{
-				{"nobody named", map[string]any{"UserId": nil}, catalog.FailureParameters, "one of UserId and Upn"},
-				{"somebody named twice", map[string]any{"Upn": "bob@contoso.example"}, catalog.FailureParameters, "one of UserId and Upn"},
+				{"nobody named", map[string]any{"UserId": nil}, catalog.FailureParameters, "give UserId, Upn or both"},
 			},
 		},
 		{name: "Remove-EntraUser-by-name", function: "Remove-EntraUser", params: map[string]any{"upn": "bob@contoso.example"}},
+		{name: "Remove-EntraUser-with-a-name", function: "Remove-EntraUser", params: map[string]any{"UserId": bobID, "Upn": "BOB@contoso.example"}},
 		{
 			name: "Send-AdminAlert", function: "Send-AdminAlert",
 			params: map[string]any{"Subject": "Rollback triggered", "Body": "Ada's move was undone.", "To": []string{"a@contoso.example", "b@contoso.example"}},

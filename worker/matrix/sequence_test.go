@@ -339,6 +339,17 @@ func TestRemovingSomebodyWhoNeverWas(t *testing.T) {
 	}
 }
 
+// A user who has another name than the one given with the id is another person's by now, or at work.
+func TestAUserOfAnotherNameIsNotRemoved(t *testing.T) {
+	t.Parallel()
+	w := start(t, row{}, nil)
+	before := w.state()
+	w.does(step{"Remove-EntraUser", map[string]any{"UserId": bobID, "Upn": "interim@contoso.example"}})
+	if d := difference(before, w.state()); len(d) > 0 {
+		t.Errorf("the tenant was changed:\n%s", strings.Join(d, "\n"))
+	}
+}
+
 // The job that removed a user by name is redelivered after another user got the name.
 func TestWhoGotTheNameOfSomebodyRemovedIsSpared(t *testing.T) {
 	t.Parallel()
@@ -439,6 +450,19 @@ func TestALicenceOfAGroupRemains(t *testing.T) {
 		var f *catalog.Failure
 		if !errors.As(err, &f) || f.Type != catalog.FailureConflict || !strings.Contains(f.Message, "from group "+groupID) {
 			t.Fatalf("got %v, want a conflict that names the group", err)
+		}
+	}
+}
+
+// An earlier step gave the user the interim name back, which is not visible on every replica yet.
+func TestAUserWhoseNameIsStaleIsRemoved(t *testing.T) {
+	t.Parallel()
+	w := lagging(t)
+	w.does(step{"Set-EntraUserUPN", map[string]any{"UserId": bobID, "NewUserPrincipalName": "interim@contoso.example"}})
+	w.does(step{"Remove-EntraUser", map[string]any{"UserId": bobID, "Upn": "interim@contoso.example"}})
+	for _, u := range w.tenant.State().Users {
+		if u.ID() == bobID {
+			t.Errorf("%s is left", u.UPN())
 		}
 	}
 }

@@ -33,7 +33,7 @@ func Derived(key []byte, job, user string) string {
 	return choose(func(n int) int {
 		drawn := binary.BigEndian.Uint64(stream)
 		stream = stream[draw:]
-		return int(drawn % uint64(n)) //nolint:gosec // both are small
+		return int(drawn % uint64(n))
 	})
 }
 

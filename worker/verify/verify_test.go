@@ -294,10 +294,10 @@ func TestASubscriptionThatSomebodyElseReadsIsRefused(t *testing.T) {
 			if err != nil {
 				return
 			}
-			begin.Do(func() { close(first) })
 			for _, m := range taken {
 				_ = receiver.CompleteMessage(ctx, m, nil)
 			}
+			begin.Do(func() { close(first) }) // the subscription is empty
 		}
 	}()
 	<-first

@@ -111,7 +111,7 @@ func (c *functions) delegator(ctx context.Context, p catalog.Params) (delegator,
 	r, err := c.ReadUntil(ctx, "Get-Recipient", id, "the recipient is no mailbox or group", func(r session.Recipient) bool {
 		return r.RecipientType == "UserMailbox" || r.IsGroup()
 	})
-	refused := ""
+	var refused string
 	switch {
 	case err == nil && r.IsGroup() && len(p.List("FullAccess")) > 0:
 		refused = "the recipient is a group, which has no full access: leave FullAccess out, and add members with Add-EntraGroupMember or Add-ExchangeGroupMember"

@@ -264,6 +264,8 @@ func (c *functions) completeBatch(ctx context.Context, p catalog.Params) (any, e
 		return nil, err
 	}
 	switch {
+	case catalog.JobOf(ctx).SentBefore(have.created()):
+		return nil, anotherBatch(name)
 	case session.Has([]string{"Completing", "Completed", "CompletedWithErrors"}, have.Status):
 		return CompleteResult{name}, nil
 	case session.Has([]string{"Stopping", "Stopped", "Removing", "Corrupted"}, have.Status):
@@ -285,6 +287,11 @@ func (c *functions) batch(ctx context.Context, name string) (b migrationBatch, e
 		return b, session.Ambiguous("Get-MigrationBatch", len(have))
 	}
 	return have[0], nil
+}
+
+// anotherBatch is the error of a job that came again after its batch had been removed and another one had got the name.
+func anotherBatch(name string) error {
+	return conflict("the migration batch " + name + " was created after the job for it was sent: retry the step if the job is for this batch")
 }
 
 func conflict(text string) error {

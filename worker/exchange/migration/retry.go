@@ -15,8 +15,13 @@ func (c *functions) startBatch(ctx context.Context, p catalog.Params) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	if session.Has([]string{"Corrupted", "Removing"}, have.Status) {
+	switch {
+	case catalog.JobOf(ctx).SentBefore(have.created()):
+		return nil, anotherBatch(name)
+	case session.Has([]string{"Corrupted", "Removing"}, have.Status):
 		return nil, conflict("the migration batch " + name + " is " + have.Status + ", and cannot be started: remove it with Remove-ExchangeMigrationBatch, and create another one")
+	case session.Has([]string{"Stopping"}, have.Status):
+		return nil, conflict("the migration batch " + name + " is Stopping: retry the step when it is Stopped")
 	}
 	people, err := c.people(ctx, name)
 	if err != nil {

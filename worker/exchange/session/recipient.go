@@ -54,6 +54,7 @@ func (s *Session) Read(ctx context.Context, cmdlet, identity string) (Recipient,
 	return found[0], nil
 }
 
+// Ambiguous is the failure of a cmdlet whose identity n recipients have, which is not one.
 func Ambiguous(cmdlet string, n int) error {
 	return &catalog.Failure{
 		Type: catalog.FailureConflict, Attempts: 1, NotFound: n == 0,

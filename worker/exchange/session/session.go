@@ -1,7 +1,6 @@
-// Package exchange carries out the Exchange functions of the catalogue on
-// Exchange Online, through the REST back end of its PowerShell module: one POST
-// that names a cmdlet and its parameters. That interface is not published; all
-// that depends on it is in this file, behind Session.invoke.
+// Package session runs cmdlets on Exchange Online, through the REST back end of its
+// PowerShell module: one POST that names a cmdlet and its parameters. That interface
+// is not published; all that depends on it is in this file, behind Session.Invoke.
 //
 // The package knows neither the bus nor Graph.
 package session
@@ -22,6 +21,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/google/uuid"
 
+	"github.com/matoolkit/matoolkit/internal/nextlink"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
@@ -95,9 +95,10 @@ func (s *Session) Invoke(ctx context.Context, cmdlet string, parameters map[stri
 
 // InvokeJudged is Invoke with another judge of the errors worth repeating.
 func (s *Session) InvokeJudged(ctx context.Context, cmdlet string, parameters map[string]any, into any, by func(error) throttle.Verdict) error {
-	attempts, err := s.pace.Do(ctx, by, func(ctx context.Context) error {
-		return s.invokeOnce(ctx, cmdlet, parameters, into)
-	})
+	objects, attempts, err := s.pages(ctx, cmdlet, parameters, into != nil, by)
+	if err == nil && into != nil {
+		err = decode(objects, into)
+	}
 	if err == nil {
 		return nil
 	}
@@ -112,27 +113,68 @@ func (s *Session) InvokeJudged(ctx context.Context, cmdlet string, parameters ma
 	return f
 }
 
-func (s *Session) invokeOnce(ctx context.Context, cmdlet string, parameters map[string]any, into any) error {
-	request, err := s.request(ctx, cmdlet, parameters)
+// maxPages limits the pages of one output: a list that does not end is refused.
+const maxPages = 1000
+
+// pages runs a cmdlet and reads all that it prints: Exchange Online gives the next page of its output to the same
+// request at another address. attempts is how often the last page was asked for.
+func (s *Session) pages(ctx context.Context, cmdlet string, parameters map[string]any, all bool, by func(error) throttle.Verdict) (objects []json.RawMessage, attempts int, err error) {
+	link := s.endpoint
+	for range maxPages {
+		var page answer
+		attempts, err = s.pace.Do(ctx, by, func(ctx context.Context) error {
+			body, err := s.invokeOnce(ctx, link, cmdlet, parameters)
+			if err == nil && all {
+				page, err = readAnswer(body)
+			}
+			return err
+		})
+		if err != nil && link != s.endpoint {
+			err = &PartialError{err}
+		}
+		if err != nil || !all {
+			return nil, attempts, err
+		}
+		objects = append(objects, page.Value...)
+		if page.Next == "" {
+			return objects, attempts, nil
+		}
+		if err := nextlink.Check(page.Next, s.endpoint); err != nil {
+			return nil, attempts, &PartialError{notUnderstood(err.Error())}
+		}
+		link = page.Next
+	}
+	return nil, attempts, &PartialError{notUnderstood(fmt.Sprintf("the answer has more than %d pages", maxPages))}
+}
+
+// PartialError is the error of a cmdlet that ran, and a further page of whose output could not be read.
+type PartialError struct{ err error }
+
+func (e *PartialError) Error() string { return e.err.Error() }
+func (e *PartialError) Unwrap() error { return e.err }
+
+// invokeOnce returns the body of an answer that is no refusal.
+func (s *Session) invokeOnce(ctx context.Context, link, cmdlet string, parameters map[string]any) ([]byte, error) {
+	request, err := s.request(ctx, link, cmdlet, parameters)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	response, err := s.config.HTTP.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if response.StatusCode/100 != 2 {
-		return refusalFrom(response, body)
+		return nil, refusalFrom(response, body)
 	}
-	return readAnswer(body, into)
+	return body, nil
 }
 
-func (s *Session) request(ctx context.Context, cmdlet string, parameters map[string]any) (*http.Request, error) {
+func (s *Session) request(ctx context.Context, link, cmdlet string, parameters map[string]any) (*http.Request, error) {
 	type input struct {
 		CmdletName string
 		Parameters map[string]any
@@ -145,7 +187,7 @@ func (s *Session) request(ctx context.Context, cmdlet string, parameters map[str
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.endpoint, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, link, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -164,31 +206,40 @@ func (s *Session) request(ctx context.Context, cmdlet string, parameters map[str
 	return request, nil
 }
 
-// maxAnswer limits the size of an answer: these functions read single
-// recipients.
+// maxAnswer limits the size of a page.
 const maxAnswer = 8 << 20
 
-// readAnswer reads the objects of an answer. Cmdlets that print nothing, as writes do, answer without a value or
-// without a body.
-func readAnswer(body []byte, into any) error {
-	if into == nil || len(bytes.TrimSpace(body)) == 0 {
+// answer is a page of what a cmdlet prints.
+type answer struct {
+	Value []json.RawMessage `json:"value"`
+	Next  string            `json:"@odata.nextLink"`
+}
+
+// readAnswer reads a page. Cmdlets that print nothing, as writes do, answer without a value or without a body.
+func readAnswer(body []byte) (a answer, err error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return a, nil
+	}
+	if err := json.Unmarshal(body, &a); err != nil {
+		return a, notUnderstood("the answer is not the expected JSON: " + err.Error())
+	}
+	return a, nil
+}
+
+// decode reads objects into the slice that into points to. It stays as it is if there are none.
+func decode(objects []json.RawMessage, into any) error {
+	if len(objects) == 0 {
 		return nil
 	}
-	var answer struct {
-		Value json.RawMessage `json:"value"`
-		Next  string          `json:"@odata.nextLink"`
+	list, err := json.Marshal(objects)
+	if err == nil {
+		err = json.Unmarshal(list, into)
 	}
-	if err := json.Unmarshal(body, &answer); err != nil {
-		return &Refusal{kind: "InvalidAnswer", text: "the answer is not the expected JSON: " + err.Error()}
-	}
-	if answer.Next != "" {
-		return &Refusal{kind: "InvalidAnswer", text: "the answer has an unexpected second page"}
-	}
-	if answer.Value == nil {
-		return nil
-	}
-	if err := json.Unmarshal(answer.Value, into); err != nil {
-		return &Refusal{kind: "InvalidAnswer", text: "the answer is not the expected JSON: " + err.Error()}
+	if err != nil {
+		return notUnderstood("the answer is not the expected JSON: " + err.Error())
 	}
 	return nil
 }
+
+// notUnderstood is the error of an answer that is not as this package expects.
+func notUnderstood(text string) error { return &Refusal{kind: "InvalidAnswer", text: text} }

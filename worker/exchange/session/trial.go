@@ -14,7 +14,7 @@ import (
 // with what to do. Without the permission Exchange Online answers 401, with it but
 // without a role 403.
 func (s *Session) Trial(ctx context.Context) error {
-	err := s.invokeOnce(ctx, "Get-Recipient", map[string]any{"ResultSize": 1}, nil)
+	_, err := s.invokeOnce(ctx, s.endpoint, "Get-Recipient", map[string]any{"ResultSize": 1})
 	if err == nil {
 		return nil
 	}
