@@ -18,6 +18,7 @@ type draft struct {
 	namePos           position
 	source            draftSource
 	request           *Request
+	lister            *draftStep // the call that lists the items; nil: none
 	quiet             *QuietHours
 	quietPos          position
 	retry             *Retry
@@ -122,7 +123,7 @@ func (p *parser) runbook(root *yaml.Node) *draft {
 	d.namePos = f.at("name")
 	d.description = f.text("description")
 	if p.request(f, d); d.request != nil {
-		p.requested = true
+		p.requested, p.listed = true, d.lister != nil
 	} else if n, ok := f.values["data_source"]; ok {
 		d.source = p.dataSource(n, f.join("data_source"))
 	}

@@ -47,6 +47,7 @@ const (
 	CodeFileName         = "file-name"                    // the runbook's name ends like a file name
 	CodeFilterType       = "filter-type"                  // a filter needs text and gets a list, or the other way round
 	CodeIndent           = "indent"                       // the indentation of a line fits no line above it
+	CodeItemSource       = "item-source"                  // the `source` of the items uses data of a member
 	CodeInitMemberData   = "init-uses-member-data"        // a step of init, or of a rollback that init calls, uses data of a member
 	CodeInitOutput       = "init-output"                  // a step of init, or of a rollback that init calls, has output_params
 	CodeListInText       = "list-in-text"                 // a multi-valued column stands within other text
@@ -65,9 +66,9 @@ const (
 	CodeOnCompleteOutput = "on-complete-output"           // a member's step uses an output of on_complete
 	CodePhaseVariable    = "phase-variable"               // a count such as `{{_phase_failed}}` outside of `on_complete`
 	CodePhaseOrder       = "phase-order"                  // a phase is listed after one that is due later
-	CodeReservedName     = "reserved-name"                // a name begins with _, or a phase is called init or checks
+	CodeReservedName     = "reserved-name"                // a name begins with _, or a phase is called init or checks, or items where these have a source
 	CodeSecret           = "secret-in-runbook"            // a connection string or token instead of the name of a variable
-	CodeSecretPlace      = "secret-place"                 // a secret is the primary key, the batch time or a multi-valued column, the display column or part of a function's name, or a filter or a condition uses it
+	CodeSecretPlace      = "secret-place"                 // a secret is the primary key, the batch time or a multi-valued column, a column whose values the `source` of the items lists, the display column or part of a function's name, or a filter or a condition uses it
 	CodeShadowedColumn   = "shadowed-column"              // an output or one of the `vars` has the name of a column, or a var that of an output
 	CodeSyntax           = "syntax"                       // not YAML
 	CodeTab              = "tab"                          // a line is indented with a tab

@@ -33,7 +33,7 @@ func (o Object) names(requiredOnly bool) []string {
 // Format returns the objects of the format, the file itself first.
 func Format() []Object {
 	return []Object{
-		fileObject, sourceObject, listObject, workbookObject, itemsObject, columnObject, additionsObject, quietObject, windowObject,
+		fileObject, sourceObject, listObject, workbookObject, itemsObject, itemSourceObject, columnObject, additionsObject, quietObject, windowObject,
 		checkObject, phaseObject, stopObject, stepObject, pollObject, cacheObject, retryObject,
 	}
 }
@@ -81,7 +81,7 @@ var sourceObject = Object{
 		{"time_zone", false, "The IANA time zone of batch times without a zone, such as `Europe/Berlin`. Default: UTC.", matching(zoneName)},
 		{"multi_valued_columns", false, "A list of at most 500 columns that hold lists.", list(columnObject.form(), 0, maxColumns)},
 		{"timeout", false, "The longest time of the query: `1s` to `8m`. Default: `2m`.", durationForm()},
-		{"removal_guard", false, "The largest share of a batch that one result may remove without confirmation: more than `0%`, up to `100%`. Default: `20%`.", percentForm()},
+		{"removal_guard", false, "The largest share of a batch that one result may remove without confirmation: more than `0%`, up to `100%`. Default: `20%`. One member of a batch can always leave. When more than 10 people leave at once, the share holds for the members of all batches, too.", percentForm()},
 		{"addition_guard", false, "How many people one result may add without confirmation.", additionsObject.form()},
 	},
 	Rules: []Form{

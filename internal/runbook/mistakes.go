@@ -90,7 +90,7 @@ func elsewhere(name string, here Object) string {
 			homes = append(homes, o.Name)
 		}
 	}
-	const few = 3 // of a field such as name, nothing is said
+	const few = 4 // of a field such as name, nothing is said
 	if len(homes) == 0 || len(homes) >= few {
 		return ""
 	}

@@ -65,6 +65,7 @@ type parser struct {
 	located   int // bytes of text read to find the positions of templates
 	vars      map[string]*constant
 	requested bool                   // requests start the batches: phases have no offset
+	listed    bool                   // a function lists their items
 	stopped   bool                   // no more is looked at, nor reported
 	workers   map[string]draftWorker // by the id in lower case
 }

@@ -28,6 +28,9 @@ func (f fields) phases() []draftPhase {
 		if strings.EqualFold(ph.Name, ChecksName) {
 			f.p.errorf(g.at("name"), g.join("name"), CodeReservedName, "a phase cannot be called %q: the checks are shown under that name", ph.Name)
 		}
+		if f.p.listed && strings.EqualFold(ph.Name, ItemsName) {
+			f.p.errorf(g.at("name"), g.join("name"), CodeReservedName, "a phase cannot be called %q: the source of the items is shown under that name", ph.Name)
+		}
 		seen[ph.Name] = g.at("name").line
 		if f.p.requested {
 			ph.valid = true

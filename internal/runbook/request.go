@@ -2,6 +2,7 @@ package runbook
 
 import (
 	"cmp"
+	"strings"
 	"time"
 )
 
@@ -17,14 +18,27 @@ const (
 	MinExpires = 15 * time.Minute
 )
 
-// Request says what a request may bring that starts a batch, and how long the batch stays.
+// ItemsName is the name under which the source of a batch's items is shown among the phases.
+const ItemsName = "items"
+
+// Request says which items a batch has that a request starts, and how long the batch stays.
 type Request struct {
 	MaxItems int
 	Expires  time.Duration // after the end of the batch
+	Source   *ItemSource   // nil: the request brings the items
+}
+
+// ItemSource is the call of a function that lists the items of a batch.
+type ItemSource struct {
+	Step          // without a condition, a rollback, a cache and outputs
+	Output string // the field of the result that has the list
 }
 
 // IsRequested reports whether requests start the batches of the runbook, each with its items.
 func (r *Runbook) IsRequested() bool { return r.Request != nil }
+
+// ListsItems reports whether a function lists the items of a batch that a request starts.
+func (r *Runbook) ListsItems() bool { return r.Request != nil && r.Request.Source != nil }
 
 // request reads the trigger of the runbook and the items of its requests. Other runbooks have a data
 // source instead.
@@ -57,14 +71,65 @@ func (p *parser) request(f fields, d *draft) {
 	if d.request.Expires = cmp.Or(g.duration("expires"), DefaultExpires); d.request.Expires < MinExpires {
 		p.errorf(g.at("expires"), g.join("expires"), CodeBadValue, "must be at least 15m")
 	}
+	p.itemSource(g, d)
+}
+
+// itemSource reads the call that lists the items.
+func (p *parser) itemSource(f fields, d *draft) {
+	n, ok := f.values["source"]
+	if !ok {
+		return
+	}
+	s, g, ok := p.call(n, f.join("source"), itemSourceObject)
+	if !ok {
+		return
+	}
+	s.Name, s.pos = ItemsName, g.pos
+	output := g.text("output")
+	if strings.Contains(output, "{{") {
+		p.errorf(g.at("output"), g.join("output"), CodeBadValue, "must be a field of the result, not a template")
+	}
+	d.request.Source, d.lister = &ItemSource{Step: s.Step, Output: output}, &s
+}
+
+// itemSource checks the variables of the call that lists the items: no member exists yet. What it lists is
+// in its result, which is stored as it is.
+func (v *validator) itemSource() {
+	if v.d.lister == nil {
+		return
+	}
+	for _, u := range v.d.lister.uses {
+		if !v.special(u, false) {
+			v.p.errorf(u.pos, u.path, CodeItemSource, "{{%s}} belongs to a member, but the source lists the items before there are members; use only %s", clip(u.variable), specialVariables)
+		}
+	}
+	for _, s := range v.d.secret {
+		if _, isOutput := v.outputs[s.variable]; !isOutput && v.batchOutputs[s.variable].variable == "" {
+			v.p.errorf(s.pos, s.path, CodeSecretPlace, "%q is a column whose values a function lists, and its result is visible to every reader", clip(s.variable))
+		}
+	}
 }
 
 var itemsObject = Object{
-	Name: "items", Doc: "What a request brings that starts a batch: a list of items, each of which becomes a member.",
+	Name: "items", Doc: "The items of a batch that a request starts. Each becomes a member. The request brings them, or the `source` lists them.",
 	Fields: []Field{
-		{"primary_key", true, "The field that identifies an item in its request.", columnForm()},
-		{"max", false, "The most items of one request: 1 to 10000. Default: `500`.", countForm(1, MaxItems)},
+		{"primary_key", true, "The field that identifies an item in its batch.", columnForm()},
+		{"source", false, "The call of a function that lists the items. Without it each request brings them. See [Let a function list the items](../write-a-runbook.md#let-a-function-list-the-items).", itemSourceObject.form()},
+		{"max", false, "The most items of one batch: 1 to 10000. Default: `500`.", countForm(1, MaxItems)},
 		{"expires", false, "How long a batch that has ended stays, with its results: at least `15m`. Default: `1d`.", durationForm()},
 		{"multi_valued_columns", false, "A list of at most 500 fields that hold lists.", list(columnObject.form(), 0, maxColumns)},
+	},
+}
+
+var itemSourceObject = Object{
+	Name: "items.source", Doc: "One call of a worker's function, before there are members. Requests then have no items.",
+	Fields: []Field{
+		{"worker_id", true, "As in a step.", either(matching(workerID), Form{"type": "string", "pattern": `\{\{`})},
+		{"function", true, "As in a step.", either(matching(functionName), Form{"type": "string", "pattern": `\{\{`})},
+		{"params", false, "As in a step. They use `{{_batch_owner}}`, `{{_batch_id}}`, `{{_batch_start_time}}` and `{{_batch_shadow}}` only.", named(Form{"minLength": 1, "maxLength": maxKey}, Form{})},
+		{"output", true, "The field of the function's result that has the list: objects with a field for each column, 1 to `max` of them. The result has at most 128 KiB.", both(text(), Form{"not": Form{"pattern": `\{\{`}})},
+		{"poll", false, "As in a step.", pollObject.form()},
+		{"retry", false, "As in a step. A list that is refused is not requested again.", retryObject.form()},
+		{"timeout", false, "As in a step.", durationForm()},
 	},
 }

@@ -1,6 +1,7 @@
 package runbook_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,68 @@ func TestRequestsAreRead(t *testing.T) {
 	rb, found = runbook.Parse([]byte(short))
 	if len(found) > 0 || rb.Request.MaxItems != runbook.DefaultMaxItems || rb.Request.Expires != runbook.DefaultExpires {
 		t.Errorf("without limits: %v %+v", found, rb)
+	}
+}
+
+// listed is a runbook whose items a function lists.
+var listed = strings.Replace(requested, "  max: 50\n", `  max: 50
+  source:
+    worker_id: w
+    function: List
+    params: {Owner: "{{_batch_owner}}"}
+    output: Repositories
+    retry: {max_retries: 2, interval: 1s}
+    timeout: 30s
+`, 1)
+
+func TestSourceOfItemsIsRead(t *testing.T) {
+	t.Parallel()
+	rb, found := runbook.Parse([]byte(listed))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	s := rb.Request.Source
+	if !rb.ListsItems() || s.Name != runbook.ItemsName || s.WorkerID != "w" || s.Function != "List" || s.Output != "Repositories" || s.Timeout != 30*time.Second || s.Retry.MaxRetries != 2 {
+		t.Errorf("source %+v", s)
+	}
+	var places []string
+	rb.EachStep(func(s runbook.Step, path []any) { places = append(places, runbook.PathText(path)+" "+s.Function) })
+	if got := strings.Join(places, ", "); got != "items.source List, phases[0].steps[0] F" {
+		t.Errorf("steps %s", got)
+	}
+	if got := strings.Join(rb.Columns(), " "); got != "Repository Topics" {
+		t.Errorf("columns %s", got)
+	}
+}
+
+func TestSourceOfItemsIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, old, is string
+		want          string // a part of the first finding
+	}{
+		{"no function", "    function: List\n", "", `7:5: error: items.source: "function" is missing`},
+		{"no output", "    output: Repositories\n", "", `items.source: "output" is missing`},
+		{"a template as output", "output: Repositories", `output: "{{_batch_owner}}"`, "items.source.output: must be a field of the result, not a template"},
+		{"data of a member", "{{_batch_owner}}", "{{Repository}}", "items.source.params.Owner: {{Repository}} belongs to a member, but the source lists the items before there are members"},
+		{"counts of a phase", "{{_batch_owner}}", "{{_phase_members}}", "items.source.params.Owner: {{_phase_members}} is available only in the on_complete steps of a phase"},
+		{"a condition", "    output:", "    when: 'true'\n    output:", "items.source.when: unknown field"},
+		{"a cache", "    output:", "    cache: {key: \"{{_batch_owner}}\"}\n    output:", "items.source.cache: unknown field"},
+		{"a rollback", "    output:", "    on_failure: undo\n    output:", "items.source.on_failure: unknown field"},
+		{"a secret column", "phases:", "secret: [Repository, Topics, Token]\nphases:", `secret[2]: "Token" is a column whose values a function lists, and its result is visible to every reader`},
+		{"a phase of its name", "- name: sync\n    steps", "- name: Items\n    steps", `phases[0].name: a phase cannot be called "Items": the source of the items is shown under that name`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			src := strings.Replace(listed, tt.old, tt.is, 1)
+			if src == listed {
+				t.Fatalf("the runbook has no %q", tt.old)
+			}
+			rb, found := runbook.Parse([]byte(src))
+			if rb != nil || !slices.ContainsFunc(found, func(d runbook.Diagnostic) bool { return strings.Contains(d.String(), tt.want) }) {
+				t.Errorf("%v, want %q", found, tt.want)
+			}
+		})
 	}
 }
 

@@ -15,6 +15,9 @@ func (r *Runbook) EachStep(visit func(s Step, path []any)) {
 			visit(s, append(slices.Clone(path), i))
 		}
 	}
+	if r.ListsItems() {
+		visit(r.Request.Source.Step, []any{"items", "source"})
+	}
 	steps(r.Checks, "checks")
 	steps(r.Init, "init")
 	for i, p := range r.Phases {

@@ -25,6 +25,7 @@ func (p *parser) validate(d *draft) {
 	v.timing()
 	v.gates()
 	v.checkSteps()
+	v.itemSource()
 	v.initSteps()
 	v.phaseSteps()
 	v.removalSteps()

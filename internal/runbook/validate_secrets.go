@@ -81,6 +81,9 @@ func (v *validator) secretFields(s draftStep, secret map[string]bool) {
 // eachStep visits the steps of all lists.
 func (v *validator) eachStep(visit func(draftStep)) {
 	lists := [][]draftStep{v.d.checks, v.d.init, v.d.removed}
+	if v.d.lister != nil {
+		lists = append(lists, []draftStep{*v.d.lister})
+	}
 	for _, ph := range v.d.phases {
 		lists = append(lists, ph.steps, ph.onComplete)
 	}

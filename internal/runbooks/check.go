@@ -42,8 +42,9 @@ func (p *Publisher) find(ctx context.Context, name string, yaml []byte) (*runboo
 	}
 	at := places(lint.Positions(yaml))
 	calls := slices.Concat(p.settingsWithoutValue(at, rb), lint.Check(yaml, rb, catalogs), lint.ReadOnly(yaml, rb, catalogs))
+	declared := rb.Secret
 	rb.Secret = catalogs.Secrets(rb) // of the functions' parameters too
-	found = lint.Join(found, slices.Concat(otherName(at, rb, name), secretPlaces(ctx, at, rb), p.unlistedSettings(at, rb), lint.WorkerCase(yaml, rb, catalogs)))
+	found = lint.Join(found, slices.Concat(otherName(at, rb, name), secretPlaces(ctx, at, rb), listedSecrets(at, rb, declared), p.unlistedSettings(at, rb), lint.WorkerCase(yaml, rb, catalogs)))
 	return rb, lint.Join(found, calls), ctx.Err()
 }
 
@@ -122,6 +123,21 @@ func secretPlaces(ctx context.Context, at places, rb *runbook.Runbook) runbook.D
 	})
 	for i, p := range rb.Phases {
 		condition(p.When, []any{"phases", i})
+	}
+	return found
+}
+
+// listedSecrets finds the columns that a parameter of a function makes secret, and whose values another function lists:
+// the list is in the result of its call, which is stored and shown as it is. Declared secrets are found as the text is read.
+func listedSecrets(at places, rb *runbook.Runbook, declared []string) (found runbook.Diagnostics) {
+	if !rb.ListsItems() {
+		return nil
+	}
+	for _, name := range rb.Columns() {
+		if rb.IsSecret(name) && !slices.Contains(declared, name) {
+			found = append(found, errorAt(at, runbook.CodeSecretPlace, fmt.Sprintf("it lists the column %q, which goes into a secret parameter, and its result is visible to every reader: "+
+				"have the step read the secret elsewhere, or send the items with each request", name), "items", "source"))
+		}
 	}
 	return found
 }

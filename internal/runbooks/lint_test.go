@@ -125,6 +125,37 @@ func announceNew(t *testing.T) *memory.Store {
 	return s
 }
 
+// A column that a function lists cannot go into a parameter that is secret: the list is shown to every reader.
+func TestASecretIsNotListed(t *testing.T) {
+	t.Parallel()
+	const listed = `name: bundle
+trigger: request
+items: {primary_key: Upn, source: {worker_id: w1, function: List, output: People}}
+phases:
+  - name: create
+    steps:
+      - {name: new, worker_id: w1, function: New, params: {Dept: "%s"}}
+`
+	for value, want := range map[string][]string{
+		"{{Department}}":   {`3: items.source: it lists the column "Department", which goes into a secret parameter`},
+		"{{_batch_owner}}": nil,
+	} {
+		view, err := newPublisher(announceNew(t)).Lint(t.Context(), "", fmt.Appendf(nil, listed, value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, d := range view.Findings {
+			if d.Code == "secret-place" {
+				found = append(found, fmt.Sprintf("%d: %s: %s", d.Line, d.Path, d.Message))
+			}
+		}
+		if len(found) != len(want) || len(want) == 1 && !strings.HasPrefix(found[0], want[0]) {
+			t.Errorf("%s: found %q of %+v, want %q", value, found, view.Findings, want)
+		}
+	}
+}
+
 // TestLintBoundsTheFindingsOfSecrets checks a text each of whose steps has a secret where it would show:
 // the column of a parameter that the worker announced as secret.
 func TestLintBoundsTheFindingsOfSecrets(t *testing.T) {

@@ -24,6 +24,13 @@ func outline(text []byte, rb *runbook.Runbook) *api.RunbookOutline {
 			view.Sections = append(view.Sections, api.OutlineSection{Kind: kind, Name: name, Line: o.line(path), Steps: o.steps(steps, path...)})
 		}
 	}
+	if rb.ListsItems() {
+		s, line := rb.Request.Source, o.line([]any{"items", "source"})
+		view.Sections = append(view.Sections, api.OutlineSection{
+			Kind: api.SectionItems, Name: runbook.ItemsName, Line: line,
+			Steps: []api.OutlineStep{{Name: s.Name, Line: line, WorkerID: s.WorkerID, Function: s.Function, Polls: s.Poll != nil}},
+		})
+	}
 	add(api.SectionChecks, runbook.ChecksName, rb.Checks, "checks")
 	add(api.SectionInit, "init", rb.Init, "init")
 	for i, p := range rb.Phases {

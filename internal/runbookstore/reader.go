@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -35,8 +36,21 @@ type Reader struct {
 
 // parsedVersion is a version with its secrets as they were at a time.
 type parsedVersion struct {
-	runbook   *runbook.Runbook
-	checkedAt time.Time
+	runbook    *runbook.Runbook
+	checkedAt  time.Time
+	refreshing *atomic.Bool // one caller reads the secrets again
+}
+
+// isCurrent reports whether the version can be used as it is. It returns false to one caller earlier, after
+// secretsRefreshAge: that caller is to read the secrets again.
+func (v parsedVersion) isCurrent(now time.Time) bool {
+	switch age := now.Sub(v.checkedAt); {
+	case v.runbook == nil || age >= secretsMaxAge:
+		return false
+	case age >= secretsRefreshAge:
+		return !v.refreshing.CompareAndSwap(false, true)
+	}
+	return true
 }
 
 // Config has the dependencies of a Reader.
@@ -55,6 +69,10 @@ const parsedVersions = 64
 // secretsMaxAge is how long a Reader uses the secrets of a version before it reads them and the
 // functions of its workers again: another process may have stored the catalogue of a worker.
 const secretsMaxAge = 15 * time.Second
+
+// secretsRefreshAge is the age at which one of those who use a version reads its secrets again. The others do not
+// wait for it: under load all of them would read the catalogues of the workers at once.
+const secretsRefreshAge = secretsMaxAge * 3 / 4
 
 // New returns a Reader with the dependencies of c.
 func New(c Config) *Reader {
@@ -79,8 +97,8 @@ func New(c Config) *Reader {
 // secretsMaxAge old. Errors: store.ErrNotFound.
 func (r *Reader) Load(ctx context.Context, name string, version int) (*runbook.Runbook, error) {
 	key, now := store.VersionKey(name, version), r.now()
-	known, cached := r.parsed.Get(key)
-	if cached && now.Sub(known.checkedAt) < secretsMaxAge {
+	known, _ := r.parsed.Get(key)
+	if known.isCurrent(now) {
 		return known.runbook, nil
 	}
 	var rb *runbook.Runbook
@@ -88,10 +106,15 @@ func (r *Reader) Load(ctx context.Context, name string, version int) (*runbook.R
 		rb, err = r.loadStored(ctx, name, version, known.runbook)
 		return err
 	})
+	if err != nil && known.runbook != nil && now.Sub(known.checkedAt) < secretsMaxAge {
+		known.refreshing.Store(false) // the next caller reads them
+		r.log.WarnContext(ctx, "failed to refresh the secrets of a runbook", logkey.Runbook, name, logkey.RunbookVersion, version, logkey.Error, err)
+		return known.runbook, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	r.parsed.Add(key, parsedVersion{rb, now})
+	r.parsed.Add(key, parsedVersion{runbook: rb, checkedAt: now, refreshing: &atomic.Bool{}})
 	return rb, nil
 }
 

@@ -127,6 +127,41 @@ func TestAVersionIsNotUsedWithoutItsSecrets(t *testing.T) {
 	p.wantSecrets(t, "First", "Second", "Zone")
 }
 
+// Before the secrets are too old, one caller reads them again, and the others go on with those that are known, also if
+// that caller fails.
+func TestOneCallerRefreshesTheSecrets(t *testing.T) {
+	t.Parallel()
+	s := memory.New(memory.Config{})
+	publish(t, s)
+	var p *process
+	var during func()
+	p = newProcess(s.Session(func(context.Context, memory.Operation) memory.Fault {
+		if do := during; do != nil {
+			during = nil
+			do()
+			return memory.Unavailable
+		}
+		return memory.Fault{}
+	}))
+	p.wantSecrets(t, "Zone")
+	p.now = p.now.Add(12 * time.Second)
+	others := 0
+	during = func() {
+		before := s.Counts()
+		p.wantSecrets(t, "Zone")
+		if s.Counts() != before {
+			t.Error("two callers read at once")
+		}
+		others++
+	}
+	p.wantSecrets(t, "Zone")
+	if others != 1 || p.asked != 1 {
+		t.Errorf("%d others, the functions were read %d times", others, p.asked)
+	}
+	p.functions = marked
+	p.wantSecrets(t, "First", "Second", "Zone")
+}
+
 // Two processes take the secrets of a version over at once.
 func TestTwoProcessesTakeSecretsOver(t *testing.T) {
 	t.Parallel()

@@ -61,6 +61,24 @@ func (c *comparison) request(from, to *runbook.Request) {
 	}
 	c.field("items.max", strconv.Itoa(from.MaxItems), strconv.Itoa(to.MaxItems))
 	c.field("items.expires", durationText(from.Expires), durationText(to.Expires))
+	c.itemSource(from.Source, to.Source)
+}
+
+// itemSource notes the changes of the function that lists the items.
+func (c *comparison) itemSource(from, to *runbook.ItemSource) {
+	const path = "items.source"
+	list := func(s *runbook.ItemSource) (all []runbook.ItemSource) {
+		if s != nil {
+			all = append(all, *s)
+		}
+		return all
+	}
+	for _, p := range pair(list(from), list(to), func(s runbook.ItemSource) string { return s.Name }) {
+		if whole(c, path, p, func(s runbook.ItemSource) string { return stepText(s.Step) }) {
+			c.step(path, p.from.Step, p.to.Step)
+			c.field(path+".output", p.from.Output, p.to.Output)
+		}
+	}
 }
 
 func triggerText(r *runbook.Request) string {

@@ -59,7 +59,7 @@ func sample() *runbook.Runbook {
 			PrimaryKey: "email", BatchTimeColumn: "wave", BatchTime: runbook.BatchTimeImmediate,
 			TimeZone: "UTC", MultiValued: []runbook.MultiValued{{Name: "groups", Format: runbook.FormatJSONArray}}, Timeout: time.Minute, RemovalGuard: 20, AdditionGuard: runbook.AdditionGuard{Share: 20, Number: 100},
 		},
-		Request:    &runbook.Request{MaxItems: 5, Expires: time.Hour},
+		Request:    &runbook.Request{MaxItems: 5, Expires: time.Hour, Source: &runbook.ItemSource{Step: step("items"), Output: "Items"}},
 		QuietHours: &runbook.QuietHours{TimeZone: "UTC", Windows: []runbook.Window{{Days: []time.Weekday{1, 2}, From: 60, To: 120}}},
 		Retry:      &runbook.Retry{MaxRetries: 1, Interval: time.Minute, Backoff: runbook.BackoffExponential, MaxInterval: time.Hour, Jitter: 5},
 		Display:    "Name",

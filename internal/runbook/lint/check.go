@@ -49,6 +49,7 @@ func Check(text []byte, rb *runbook.Runbook, known Catalogs) runbook.Diagnostics
 	}
 	c := check{rb: rb, document: root.Content[0], known: known, strange: map[string]bool{}}
 	rb.EachStep(c.step)
+	c.itemSource()
 	slices.SortFunc(c.found, func(a, b runbook.Diagnostic) int {
 		return cmp.Or(a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
 	})
@@ -144,22 +145,37 @@ func (c *check) params(f signature.Function, s runbook.Step, at []any) {
 // outputs warns of fields that the result does not have. For a polled function only
 // the fields of its data count, and they are not declared.
 func (c *check) outputs(f signature.Function, s runbook.Step, at []any) {
-	names := make([]string, len(f.Result))
-	for i, field := range f.Result {
-		names[i] = field.Name
+	for variable, field := range s.OutputParams {
+		c.field(f, field, variable, append(slices.Clone(at), "output_params")...)
 	}
-	if f.Has("complete") {
+}
+
+// field warns of a field that the result does not have, which the key at a path names.
+func (c *check) field(f signature.Function, field, key string, at ...any) {
+	if f.Has("complete") || f.Has(field) {
 		return
 	}
-	for variable, field := range s.OutputParams {
-		if f.Has(field) {
-			continue
-		}
-		says := fmt.Sprintf("the result of %s has no field %q%s", f.Name, field, humanize.DidYouMean(field, names))
-		if len(names) == 0 {
-			says = fmt.Sprintf("%s returns only true, without a field %q", f.Name, field)
-		}
-		c.warnFailing(codeUnknownField, says, variable, append(slices.Clone(at), "output_params")...)
+	names := make([]string, len(f.Result))
+	for i, r := range f.Result {
+		names[i] = r.Name
+	}
+	says := fmt.Sprintf("the result of %s has no field %q%s", f.Name, field, humanize.DidYouMean(field, names))
+	if len(names) == 0 {
+		says = fmt.Sprintf("%s returns only true, without a field %q", f.Name, field)
+	}
+	c.warnFailing(codeUnknownField, says, key, at...)
+}
+
+// itemSource warns of a list of items that the result of its function does not have.
+func (c *check) itemSource() {
+	if !c.rb.ListsItems() {
+		return
+	}
+	s := c.rb.Request.Source
+	functions, _ := c.known.of(s.WorkerID)
+	i := slices.IndexFunc(functions, func(f signature.Function) bool { return strings.EqualFold(f.Name, s.Function) })
+	if i >= 0 && s.Output != "" {
+		c.field(functions[i], s.Output, "output", "items", "source")
 	}
 }
 

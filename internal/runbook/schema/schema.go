@@ -15,7 +15,7 @@ import (
 const Draft = "http://json-schema.org/draft-07/schema#"
 
 // The definitions of what calls functions.
-const stepsKey, checksKey = "steps", "checks"
+const stepsKey, checksKey, itemSourceKey = "steps", "checks", "items-source"
 
 // Document returns the JSON Schema of the format. With functions, steps can call these only, with
 // their parameters, and checks those of them that only read.
@@ -27,6 +27,7 @@ func Document(functions []signature.Function) map[string]any {
 	}
 	if functions != nil {
 		require(definitions[stepsKey].(map[string]any), calls(functions))
+		require(definitions[itemSourceKey].(map[string]any), calls(functions))
 		require(definitions[checksKey].(map[string]any), calls(slices.DeleteFunc(slices.Clone(functions), func(f signature.Function) bool { return !f.ReadOnly })))
 	}
 	return map[string]any{

@@ -144,10 +144,11 @@ func inside(a, b string) bool {
 var beyond = map[string][]string{
 	runbook.CodeAliasLimit: nil, runbook.CodeAmbiguousNumber: nil, runbook.CodeBadEncoding: nil, runbook.CodeBadTemplate: nil,
 	runbook.CodeDepthLimit: nil, runbook.CodeDuplicateColumn: nil, runbook.CodeDuplicateKey: nil, runbook.CodeDuplicatePhase: nil, runbook.CodeDuplicateStep: nil,
-	runbook.CodeEmpty: nil, runbook.CodeFilterType: nil, runbook.CodeWorkerCase: nil, runbook.CodeCurlyQuotes: nil, runbook.CodeIndent: nil, runbook.CodeInitMemberData: nil, runbook.CodeListInText: nil, runbook.CodeMultipleDocs: nil,
+	runbook.CodeEmpty: nil, runbook.CodeFilterType: nil, runbook.CodeWorkerCase: nil, runbook.CodeCurlyQuotes: nil, runbook.CodeIndent: nil, runbook.CodeInitMemberData: nil, runbook.CodeItemSource: nil, runbook.CodeListInText: nil, runbook.CodeMultipleDocs: nil,
 	runbook.CodeNoPhaseBefore: nil, runbook.CodeOnCompleteData: nil, runbook.CodeOnCompleteOutput: nil, runbook.CodePhaseVariable: nil,
 	runbook.CodeSecretPlace: nil, runbook.CodeShadowedColumn: nil, runbook.CodeSyntax: nil, runbook.CodeTab: nil, runbook.CodeTooLarge: nil, runbook.CodeTooMany: nil,
 	runbook.CodeBadValue:        {"cover the whole week", "is not a column", "is a multi-valued column", "is shorter than", "is longer than"},
+	runbook.CodeReservedName:    {"the source of the items is shown"},
 	runbook.CodeBadOffset:       {"is longer than 3650d"},
 	runbook.CodeBadDuration:     {"is longer than 3650d"},
 	runbook.CodeUnquoted:        {".params."},
