@@ -55,7 +55,7 @@ func (a *server) getPipelineBatch(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.Pipelines.PipelineBatch(c.Request.Context(), callerOf(c), name, id)
+	view, err := a.Pipelines.PipelineBatch(c.Request.Context(), name, id)
 	respond(c, view, err)
 }
 
@@ -64,7 +64,7 @@ func (a *server) getPipelineResult(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.Pipelines.PipelineResult(c.Request.Context(), callerOf(c), name, id)
+	view, err := a.Pipelines.PipelineResult(c.Request.Context(), name, id)
 	respond(c, view, err)
 }
 
@@ -73,7 +73,7 @@ func (a *server) getLatestResult(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.Pipelines.LatestResult(c.Request.Context(), callerOf(c), name, owner)
+	view, err := a.Pipelines.LatestResult(c.Request.Context(), name, owner)
 	respond(c, view, err)
 }
 
@@ -117,7 +117,7 @@ func (a *server) batchFor(c *gin.Context, permission signin.Permission) (name st
 	if !ok || identity.May(permission) {
 		return name, id, ok
 	}
-	view, err := a.Pipelines.PipelineBatch(c.Request.Context(), callerOf(c), name, id)
+	view, err := a.Pipelines.PipelineBatch(c.Request.Context(), name, id)
 	switch {
 	case err != nil && problem.CodeOf(err) != api.CodeNotFound:
 		fail(c, err)

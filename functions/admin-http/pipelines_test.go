@@ -26,15 +26,15 @@ func (r fakePipelines) StartPipeline(_ context.Context, by audit.Caller, name st
 	return api.PipelineBatch{ID: 7, Status: status, StatusURL: "/api/pipelines/p/batches/7"}, r.note("StartPipeline %s %q %q %d %v", by.Name, name, q.Owner, len(q.Items), q.Force)
 }
 
-func (r fakePipelines) PipelineBatch(_ context.Context, _ audit.Caller, name string, batch int) (api.PipelineBatch, error) {
+func (r fakePipelines) PipelineBatch(_ context.Context, name string, batch int) (api.PipelineBatch, error) {
 	return api.PipelineBatch{ID: batch, Owner: requesterName}, r.note("PipelineBatch %q %d", name, batch)
 }
 
-func (r fakePipelines) PipelineResult(_ context.Context, _ audit.Caller, name string, batch int) (api.PipelineResult, error) {
+func (r fakePipelines) PipelineResult(_ context.Context, name string, batch int) (api.PipelineResult, error) {
 	return api.PipelineResult{ID: batch, Outputs: map[string]json.RawMessage{}}, r.note("PipelineResult %q %d", name, batch)
 }
 
-func (r fakePipelines) LatestResult(_ context.Context, _ audit.Caller, name, owner string) (api.PipelineResult, error) {
+func (r fakePipelines) LatestResult(_ context.Context, name, owner string) (api.PipelineResult, error) {
 	return api.PipelineResult{ID: 7, Outputs: map[string]json.RawMessage{}}, r.note("LatestResult %q %q", name, owner)
 }
 
@@ -129,6 +129,25 @@ func TestAPipelineOverTheRealSystem(t *testing.T) {
 	r.call(request{"GET", "/api/pipelines/bundle/result?owner=octo", reader, "", ""}, 404, nil)
 	r.call(request{"GET", "/api/pipelines/other/result?owner=octo", reader, "", ""}, 404, nil)
 	r.call(request{"GET", "/api/pipelines/other/batches/1", reader, "", ""}, 404, nil)
+}
+
+// A request without items is answered at once; its batch has no number of items before they are listed.
+func TestAPipelineWhoseItemsAFunctionLists(t *testing.T) {
+	t.Parallel()
+	r := newReal(t)
+	admin := r.token(automationID)
+	listed := strings.Replace(pipelined, "{primary_key: Repository}", "{primary_key: Repository, source: {worker_id: worker-01, function: List, params: {Owner: \"{{_batch_owner}}\"}, output: Repositories}}", 1)
+	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", listed}, 201, nil)
+	var b, status map[string]any
+	r.call(request{"POST", "/api/pipelines/bundle/batches", admin, "application/json", `{"owner":"octo"}`}, 202, &b)
+	r.call(request{"GET", b["statusUrl"].(string), admin, "", ""}, 200, &status)
+	for _, field := range []string{"items", "fingerprint", "cachedBatchId"} {
+		if b[field] != nil || status[field] != nil {
+			t.Errorf("%s in %v and %v", field, b, status)
+		}
+	}
+	r.call(request{"POST", "/api/pipelines/bundle/batches", admin, "application/json", `{"owner":"octo","items":[{"Repository":"a"}]}`}, 400, nil)
+	r.call(request{"POST", "/api/pipelines/bundle/batches", admin, "application/json", `{"owner":"octo","items":[]}`}, 400, nil)
 }
 
 // A requester has their own batches only; those of others are not there for them.

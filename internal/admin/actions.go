@@ -100,7 +100,7 @@ func (a *Admin) hasFailed(ctx context.Context, b *model.Batch) (bool, error) {
 // phaseActions returns what the caller can do to a phase execution of a batch.
 func (a *Admin) phaseActions(ctx context.Context, by audit.Caller, b store.Item[model.Batch], p model.Phase) ([]api.Action, error) {
 	q := asking{admin: a, batch: b}
-	if p.Kind == model.KindRemoval || p.Kind == model.KindDetached {
+	if p.Kind == model.KindRemoval || p.Kind == model.KindDetached || p.Kind == model.KindItems {
 		return nil, nil
 	}
 	if err := q.event(ctx, "advance", model.Advanced{Phase: p.Name, By: by.Name}); err != nil || p.Kind == model.KindInit {

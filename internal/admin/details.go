@@ -12,7 +12,7 @@ import (
 
 // UpdateBatch gives a batch another name, note or owner, also after its end. A field that is not given
 // stays as it is. With tags, it changes the batch only if it has one of these ETags. Errors:
-// CodeNotFound, CodeInvalid, CodeChanged, CodeUnavailable.
+// CodeNotFound, CodeInvalid, CodeChanged, CodeConflict (the owner of a request), CodeUnavailable.
 func (a *Admin) UpdateBatch(ctx context.Context, by audit.Caller, batch int, d api.BatchDetails, why string, tags ...string) (api.Batch, error) {
 	d, err := membership.CheckDetails(d)
 	if err != nil {

@@ -106,25 +106,35 @@ func (a *Admin) Phases(ctx context.Context, by audit.Caller, id int) (api.Page[a
 	if err != nil {
 		return api.Page[api.Phase]{}, err
 	}
-	page := api.Page[api.Phase]{Items: []api.Phase{}}
-	for _, p := range b.Doc.Phases {
-		view := apiview.Phase(p)
-		if err := a.countMembers(ctx, &b.Doc, p, &view); err != nil {
+	page := api.Page[api.Phase]{}
+	if page.Items, err = a.CountPhases(ctx, &b.Doc); err != nil {
+		return api.Page[api.Phase]{}, err
+	}
+	for i, p := range b.Doc.Phases {
+		if page.Items[i].Actions, err = a.phaseActions(ctx, by, b, p); err != nil {
 			return api.Page[api.Phase]{}, err
 		}
-		if view.Actions, err = a.phaseActions(ctx, by, b, p); err != nil {
-			return api.Page[api.Phase]{}, err
-		}
-		page.Items = append(page.Items, view)
 	}
 	return page, nil
+}
+
+// CountPhases shows the phase executions of a batch with counts of their members, in their order, without actions.
+func (a *Admin) CountPhases(ctx context.Context, b *model.Batch) ([]api.Phase, error) {
+	views := make([]api.Phase, len(b.Phases))
+	for i, p := range b.Phases {
+		views[i] = apiview.Phase(p)
+		if err := a.countMembers(ctx, b, p, &views[i]); err != nil {
+			return nil, err
+		}
+	}
+	return views, nil
 }
 
 // countMembers counts the members of a phase by their status: from the batch for a phase that has
 // ended, from the shards for one that runs.
 func (a *Admin) countMembers(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
 	switch {
-	case p.Kind == model.KindInit, p.Kind == model.KindDetached:
+	case p.Kind == model.KindInit, p.Kind == model.KindItems, p.Kind == model.KindDetached:
 		return a.countInit(ctx, b, p, v)
 	case p.Status == model.PhasePending:
 		v.Members, v.Waiting = b.Active(), b.Active()
@@ -156,7 +166,7 @@ func (a *Admin) countMembers(ctx context.Context, b *model.Batch, p model.Phase,
 	return nil
 }
 
-// countInit counts the init steps by their status.
+// countInit counts the steps of a run without a member by their status.
 func (a *Admin) countInit(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
 	run, err := store.Read[model.Run](ctx, a.store, store.RunKey(b.ID, p.ID, 0))
 	if errors.Is(err, store.ErrNotFound) {

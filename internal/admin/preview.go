@@ -268,6 +268,10 @@ func (a *Admin) previewPhase(ctx context.Context, b *model.Batch, p model.Phase,
 		view.Members, view.Jobs = b.Active(), len(rb.Init)
 		return view, nil
 	}
+	if p.Kind == model.KindItems { // there are no members yet
+		view.Jobs = 1
+		return view, nil
+	}
 	if of, ok := b.Phase(p.Of); ok && p.Kind == model.KindDetached {
 		phase, _ := rb.Phase(of.Name)
 		view.Jobs = len(phase.Detached())

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/membership"
@@ -165,7 +166,7 @@ func (f *forecast) planSequences(ctx context.Context) error {
 
 // refuseTaken refuses a repair of members who are in another batch by now.
 func (f *forecast) refuseTaken(ctx context.Context, keys []string) error {
-	if len(keys) == 0 {
+	if len(keys) == 0 || !f.batch.ClaimsMembers() {
 		return nil
 	}
 	rb, err := f.admin.runbooks.Load(ctx, f.batch.Runbook, f.batch.Version)
@@ -219,6 +220,9 @@ func (f *forecast) plan(ctx context.Context, g *plannedGroup) error {
 		return nil
 	}
 	todo, err := runstate.PlanRetry(g.failure, before, after, g.Version, f.repair.From)
+	if err == nil {
+		err = engine.CheckListVersion(g.kind, g.FailedVersion, g.Version)
+	}
 	var refusal *model.Refusal
 	if errors.As(err, &refusal) {
 		g.reason = refusal.Reason

@@ -9,6 +9,7 @@ const (
 	OldestMessage        = "oldest-message"      // the age of the oldest message of a subscription at a tick, with Topic, Subscription and AgeSeconds
 	BatchFailed          = "batch-failed"        // a batch has ended with the status failed, with BatchId, RunbookName, RunbookVersion and Reason
 	DetachedFailed       = "detached-failed"     // detached steps of a phase have failed, with BatchId, RunbookName, RunbookVersion, Phase and Reason
+	DetachedOpen         = "detached-open"       // the age of detached steps that have not ended, at a tick, with BatchId, RunbookName, Phase and AgeSeconds
 	ShadowDiffers        = "shadow-differs"      // a shadow differs from the old orchestrator, or failed alone, with BatchId, RunbookName and Reason
 	ShareReturned        = "share-returned"      // the share of a pipeline has returned to 0, with RunbookName and Reason; at each tick until an administrator sets it
 	ShareUnused          = "share-unused"        // a pipeline with a share gets no requests, with RunbookName and Count, its percent
@@ -26,6 +27,6 @@ const (
 
 // All has all values of the attribute Event.
 var All = []string{
-	Tick, OldestMessage, BatchFailed, DetachedFailed, ShadowDiffers, ShareReturned, ShareUnused, PhaseStopped, StuckSteps, MessageUnprocessable, RemovalsHeld, AdditionsHeld, RunbookNotSynced,
+	Tick, OldestMessage, BatchFailed, DetachedFailed, DetachedOpen, ShadowDiffers, ShareReturned, ShareUnused, PhaseStopped, StuckSteps, MessageUnprocessable, RemovalsHeld, AdditionsHeld, RunbookNotSynced,
 	WorkerGone, CredentialExpiring, ScalerTick, ContainerLost,
 }

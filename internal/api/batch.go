@@ -15,6 +15,7 @@ type Batch struct {
 	RunbookVersion    int                 `json:"runbookVersion"`
 	Status            string              `json:"status"` // one of BatchStatuses
 	IsManual          bool                `json:"isManual"`
+	Shadow            bool                `json:"shadow,omitempty"` // a request started it to be compared with another orchestrator
 	CreatedBy         string              `json:"createdBy,omitempty"`
 	BatchStartTime    *time.Time          `json:"batchStartTime,omitempty"`
 	Rescheduled       *Attribution        `json:"rescheduled,omitempty"`   // who moved the start last
@@ -79,14 +80,15 @@ type Member struct {
 }
 
 // Phase is one execution of a phase with the counts of its members. The init steps are a
-// phase named "init" with Kind "init" and counts of steps. The detached steps of a phase are one with Kind
+// phase named "init" with Kind "init" and counts of steps, and so is the call that lists the items of a requested
+// batch, with Kind "items". The detached steps of a phase are one with Kind
 // "detached" and counts of steps, which is added when the phase has ended. The steps for removed members
 // are a phase that is completed while no member is in it, and dispatched again with the
 // next removal.
 type Phase struct {
 	ID             int          `json:"id"`
 	Name           string       `json:"name"`
-	Kind           string       `json:"kind"` // KindPhase, KindInit, KindRemoval or KindDetached
+	Kind           string       `json:"kind"` // KindPhase, KindInit, KindItems, KindRemoval or KindDetached
 	RunbookVersion int          `json:"runbookVersion"`
 	Status         string       `json:"status"`
 	Reason         string       `json:"reason,omitempty"` // why it waits, was skipped or failed
@@ -121,7 +123,7 @@ type Step struct {
 	Name           string          `json:"step"`
 	Index          int             `json:"stepIndex"`
 	IsInit         bool            `json:"isInitStep"`
-	Kind           string          `json:"kind"`               // KindPhase, KindInit, KindOnComplete, KindDetached, KindRemoval or KindCheck
+	Kind           string          `json:"kind"`               // KindPhase, KindInit, KindItems, KindOnComplete, KindDetached, KindRemoval or KindCheck
 	Rollback       string          `json:"rollback,omitempty"` // the rollback sequence that it is part of
 	WorkerID       string          `json:"workerId"`
 	Function       string          `json:"functionName"`

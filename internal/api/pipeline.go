@@ -6,10 +6,10 @@ import (
 )
 
 // PipelineRequest starts a batch of a runbook that requests start. Items are objects: a field for each
-// column that the runbook uses.
+// column that the runbook uses. There are none if a function lists them.
 type PipelineRequest struct {
 	Owner string                       `json:"owner"`
-	Items []map[string]json.RawMessage `json:"items"`
+	Items []map[string]json.RawMessage `json:"items,omitempty"`
 	Force bool                         `json:"force,omitempty"` // also if the items are those of the last request
 	// Shadow starts the batch only to compare it with another orchestrator.
 	Shadow bool `json:"shadow,omitempty"`
@@ -21,10 +21,12 @@ type PipelineStatus string
 // The statuses of a requested batch.
 const (
 	PipelineQueued     PipelineStatus = "queued"     // nothing has begun
+	PipelineListing    PipelineStatus = "listing"    // a function lists the items
 	PipelineProcessing PipelineStatus = "processing" // a phase, or the init steps, have begun
 	PipelineCompleted  PipelineStatus = "completed"  // all phases have ended, and one of them completed; items may have failed
-	PipelineFailed     PipelineStatus = "failed"     // no phase completed, or an administrator cancelled the batch
-	// PipelineCached answers a request: an earlier batch has completed with the same items.
+	PipelineFailed     PipelineStatus = "failed"     // the items could not be listed, no phase completed, or an administrator cancelled the batch
+	// PipelineCached answers a request: an earlier batch has completed with the same items. A batch for which
+	// a function listed the items ends with it.
 	PipelineCached PipelineStatus = "cached"
 )
 
@@ -35,8 +37,9 @@ type PipelineBatch struct {
 	RunbookVersion int            `json:"runbookVersion"`
 	Owner          string         `json:"owner"`
 	Status         PipelineStatus `json:"status"`
-	Fingerprint    string         `json:"fingerprint"` // of the items, in any order, and of the version
-	Items          PipelineItems  `json:"items"`
+	Fingerprint    string         `json:"fingerprint,omitempty"`   // of the items, in any order, and of the version; empty until they are listed
+	CachedBatch    int            `json:"cachedBatchId,omitempty"` // of a batch that ended with PipelineCached: the batch that has its result
+	Items          PipelineItems  `json:"items,omitzero"`          // those of CachedBatch, if there is one; absent until they are listed
 	RequestedAt    time.Time      `json:"requestedAt"`
 	CompletedAt    *time.Time     `json:"completedAt,omitempty"`
 	Shadow         bool           `json:"shadow,omitempty"`    // only to be compared with another orchestrator

@@ -71,7 +71,8 @@ type PipelineRoute struct {
 
 // The outcomes of a comparison. In the last three the request failed.
 const (
-	ComparisonPending    = "pending" // the shadow has not ended
+	ComparisonPending    = "pending"   // the shadow has not ended
+	ComparisonCancelled  = "cancelled" // the shadow was cancelled: nothing is compared, and it is in no count
 	ComparisonSame       = "same"
 	ComparisonDifferent  = "different"
 	ComparisonOldFailed  = "old_failed"

@@ -127,7 +127,7 @@ type RunbookOutline struct {
 	Quiet    bool             `json:"quietHours,omitempty"`
 }
 
-// OutlineSection is a list of steps: the checks, init, a phase, the removal of a member or a rollback.
+// OutlineSection is a list of steps: the call that lists the items, the checks, init, a phase, the removal of a member or a rollback.
 type OutlineSection struct {
 	Kind           string        `json:"kind"` // one of the Section constants
 	Name           string        `json:"name"`
@@ -144,6 +144,7 @@ type OutlineSection struct {
 
 // The kinds of a section.
 const (
+	SectionItems    = "items"
 	SectionChecks   = "checks"
 	SectionInit     = "init"
 	SectionPhase    = "phase"

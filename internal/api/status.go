@@ -35,11 +35,12 @@ const (
 func (p Phase) Terminal() bool { return p.Status != PhasePending && p.Status != PhaseDispatched }
 
 // The kinds of a phase and, KindOnComplete and KindCheck, of a step: a phase of the runbook, the init
-// steps, the steps for removed members, the detached steps of a phase, its on_complete steps, and the
+// steps, the call that lists the items of a requested batch, the steps for removed members, the detached steps of a phase, its on_complete steps, and the
 // checks of a member.
 const (
 	KindPhase      = "phase"
 	KindInit       = "init"
+	KindItems      = "items"
 	KindRemoval    = "removal"
 	KindDetached   = "detached"
 	KindOnComplete = "on_complete"

@@ -128,7 +128,7 @@ var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls, wo
 	{"StartPipeline", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.StartPipeline(ctx, "bundle", api.PipelineRequest{Owner: "octo"})
 		return err
-	}, `POST /api/pipelines/bundle/batches {"owner":"octo","items":null}`},
+	}, `POST /api/pipelines/bundle/batches {"owner":"octo"}`},
 	{"PipelineBatch", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.PipelineBatch(ctx, "bundle", 7)
 		return err

@@ -40,12 +40,10 @@ func TestOperationOfARequest(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		o, ok := d.Find(method, path)
-		if got := ""; ok {
-			got = o.OperationID
-			if got != want {
-				t.Errorf("%s is %s, want %q", request, got, want)
-			}
-		} else if want != "" {
+		switch {
+		case ok && o.OperationID != want:
+			t.Errorf("%s is %s, want %q", request, o.OperationID, want)
+		case !ok && want != "":
 			t.Errorf("%s is no operation, want %s", request, want)
 		}
 	}

@@ -25,7 +25,7 @@ func Batch(b model.Batch, now time.Time) api.Batch { return BatchSummary(store.S
 func BatchSummary(b store.BatchSummary, now time.Time) api.Batch {
 	outline := b.Outline()
 	return api.Batch{
-		ID: b.ID, Name: cmp.Or(b.Name, usualName(b)), Note: b.Note, Owner: b.Owner, RunbookName: b.RunbookName, RunbookVersion: b.RunbookVersion, Status: string(b.Status), IsManual: b.IsManual,
+		ID: b.ID, Name: cmp.Or(b.Name, usualName(b)), Note: b.Note, Owner: b.Owner, RunbookName: b.RunbookName, RunbookVersion: b.RunbookVersion, Status: string(b.Status), IsManual: b.IsManual, Shadow: outline.IsShadow(),
 		CreatedBy: b.CreatedBy, BatchStartTime: b.BatchStartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.MemberCount, RemovedCount: b.RemovedCount, ActiveCount: outline.Active(), FailedCount: outline.Failed(), WaitingReason: waitingReason(engine.WaitingFor(outline, now)), Error: b.Error,
 		Paused: Attribution(b.Paused), Cancelled: Attribution(b.Cancelled), Rescheduled: Attribution(b.Rescheduled), EarlierStarts: b.EarlierStarts,

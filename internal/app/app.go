@@ -73,7 +73,7 @@ type Config struct {
 	Secrets   *secret.Box        // nil: runbooks with secrets are refused
 	Artifacts artifact.Store     // of outputs that steps use by reference; nil: runbooks with such steps are refused
 
-	Meter metric.Meter // of pipelines that move over; nil: nothing is measured
+	Meter metric.Meter // of detached steps, and of pipelines that move over; nil: nothing is measured
 
 	// Poster posts notifications; nil: none are posted.
 	Poster notification.Poster
@@ -105,7 +105,7 @@ func New(c Config) *App {
 	reader := runbookstore.New(runbookstore.Config{Store: c.Store, Now: c.Now, Log: c.Log, Functions: known.Functions})
 	sealer := sealing.New(sealing.Config{Store: c.Store, Runbooks: reader, Secrets: c.Secrets})
 	requests := idempotency.New(idempotency.Config{Store: c.Store, Sealer: sealer})
-	apply := applier.New(applier.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: auditLog, Runbooks: reader, Sealer: sealer, Outputs: c.Artifacts})
+	apply := applier.New(applier.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: auditLog, Runbooks: reader, Sealer: sealer, Outputs: c.Artifacts, Meter: c.Meter})
 	members := membership.New(membership.Config{
 		Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Applier: apply, Audit: auditLog, Idempotency: requests, Runbooks: reader, Sealer: sealer,
 		Functions: known.Functions,
@@ -135,7 +135,7 @@ func New(c Config) *App {
 		Registry: known,
 		Admin:    administration,
 		Pipelines: pipeline.New(pipeline.Config{
-			Store: c.Store, Now: c.Now, Log: c.Log, Idempotency: requests, Runbooks: reader, Sealer: sealer, Members: members, Phases: administration.Phases,
+			Store: c.Store, Now: c.Now, Log: c.Log, Idempotency: requests, Runbooks: reader, Sealer: sealer, Members: members, Phases: administration.CountPhases,
 			Audit: auditLog, Meter: c.Meter,
 		}),
 		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log,

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -39,20 +40,9 @@ func (s *stage) requests(owner string, items int, sha string, force bool) int {
 	return b.ID
 }
 
-// distinct is how many jobs of a function were sent; one that came twice counts once.
-func (s *stage) distinct(function string) int {
-	seen := map[string]bool{}
-	for _, j := range s.jobs {
-		if j.FunctionName == function {
-			seen[j.ID()] = true
-		}
-	}
-	return len(seen)
-}
-
 func (s *stage) wantDistinct(function string, want int, when string) {
 	s.t.Helper()
-	if got := s.distinct(function); got != want {
+	if got := s.count(function); got != want {
 		s.t.Errorf("%s: %d jobs of %s, want %d", when, got, function, want)
 	}
 }
@@ -224,6 +214,99 @@ func TestAnotherTakesOver(t *testing.T) {
 	}
 }
 
+// TestABatchDoesNotWaitForAHolderThatHasExpired: the batch of the holder is cancelled, expires and is deleted, while no process
+// looks for the batch that waits, since it is paused or its message is lost.
+func TestABatchDoesNotWaitForAHolderThatHasExpired(t *testing.T) {
+	for name, c := range map[string]struct {
+		stops, goesOn func(t *testing.T, s *stage, second int)
+	}{
+		"paused": {
+			func(t *testing.T, s *stage, second int) {
+				must(s.app.Pause(s.ctx, ada, second, ""))(t)
+				s.deliverAll()
+				s.revokes()
+			},
+			func(t *testing.T, s *stage, second int) { must(s.app.Resume(s.ctx, ada, second, ""))(t) },
+		},
+		"its message is lost": {
+			func(_ *testing.T, s *stage, _ int) { s.park = ofType(message.TypeRetryCheck, `"BatchId":2,`) },
+			func(_ *testing.T, s *stage, _ int) { s.park, s.parked = nil, nil },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, false)
+			s.withoutStartup()
+			s.publish(strings.Replace(cachedSync, "timeout: 2m", "timeout: 10h", 1))
+			s.script = cacheScript(fails(errLost))
+			first, second := s.requests("octo", 1, "a", false), s.requests("hubot", 1, "a", false)
+			c.stops(t, s, second)
+			must(s.app.Cancel(s.ctx, ada, first, ""))(t)
+			s.deliverAll()
+			s.revokes()
+			for range 4 {
+				s.tickAfter(model.TickInterval)
+			}
+			s.wantStatus(first, "cancelled")
+			s.tickAfter(3 * time.Hour)
+			if _, err := store.Read[model.Batch](s.ctx, s.store, store.BatchKey(first)); !errors.Is(err, store.ErrNotFound) {
+				t.Fatalf("the batch of the holder: %v", err)
+			}
+			s.wantDistinct("Sync", 1, "when the holder has expired")
+			if len(s.entries()) != 1 {
+				t.Fatal("the entry of the holder is gone: the test shows nothing")
+			}
+			s.script = cacheScript(contextOf)
+			c.goesOn(t, s, second)
+			for range 3 {
+				s.tickAfter(model.TickInterval)
+			}
+			s.wantDistinct("Sync", 2, "at the end")
+			s.wantPhases(second, "sync completed 1/0/0")
+		})
+	}
+}
+
+// TestAShadowBesideARealBatchSharesNothing: with the same items at the same time, each does its own work, and gets nothing of the
+// other later. Two shadows share, as two real batches do.
+func TestAShadowBesideARealBatchSharesNothing(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(cachedSync)
+		s.setRouting(api.RoutingRequest{Shadow: new(true)})
+		s.script = cacheScript(fails(errLost))
+		requests := func(owner string, shadow bool) int {
+			b := must(s.app.StartPipeline(s.ctx, ada, "bundle", api.PipelineRequest{Owner: owner, Items: repositories(2, "a"), Shadow: shadow}))(t)
+			s.deliverAll()
+			return b.ID
+		}
+		shadow, real := requests("octo", true), requests("octo", false)
+		s.wantDistinct("Sync", 4, "while both run")
+		for _, b := range []int{shadow, real} {
+			if step := s.stored(b, 1, 1).Steps[0]; step.Cached != nil || step.Attempts != 1 {
+				t.Errorf("batch %d waits for the other: %+v", b, step)
+			}
+		}
+		s.script = cacheScript(contextOf)
+		for _, first := range []int{real, shadow} {
+			for _, j := range s.jobsOf("Sync") {
+				if j.BatchID == first {
+					result, _ := contextOf(j)
+					s.answersJob(j, result, nil)
+				}
+			}
+			s.wantPhases(first, "sync completed 2/0/0")
+		}
+		laterShadow, later := requests("mona", true), requests("mona", false)
+		s.wantDistinct("Sync", 4, "at the end")
+		for b, of := range map[int]int{laterShadow: shadow, later: real} {
+			s.wantPhases(b, "sync completed 2/0/0")
+			if step := s.stored(b, 1, 1).Steps[0]; step.Cached == nil || step.Cached.Batch != of {
+				t.Errorf("batch %d uses %+v, want batch %d", b, step.Cached, of)
+			}
+		}
+	})
+}
+
 // TestACachedBatchSurvivesAKill: after the death of a process at any write the members of both batches
 // succeed, and no work is done a third time.
 func TestACachedBatchSurvivesAKill(t *testing.T) {
@@ -269,7 +352,7 @@ func TestACachedBatchSurvivesAKill(t *testing.T) {
 						s.wantPhases(b, "sync completed 1/0/0")
 						s.wantStatus(b, "completed")
 					}
-					if n := s.distinct("Sync"); n > 2 || !cut && n != 1 {
+					if n := s.count("Sync"); n > 2 || !cut && n != 1 {
 						t.Errorf("%d jobs of Sync", n)
 					}
 					return cut
@@ -325,7 +408,9 @@ func TestTheTickDeletesEntriesThatAreOfNoUse(t *testing.T) {
 func TestCostOfACachedStep(t *testing.T) {
 	t.Parallel()
 	cachedSync := strings.Replace(cachedSync, "        timeout: 2m\n", "", 1) // whose deadline would be a message
-	uncached := cachedSync[:strings.Index(cachedSync, "        cache:")] + cachedSync[strings.Index(cachedSync, "      - {name: note"):]
+	before, _, _ := strings.Cut(cachedSync, "        cache:")
+	_, after, _ := strings.Cut(cachedSync, "      - {name: note")
+	uncached := before + "      - {name: note" + after
 	costs := func(yaml string, sync worker, owners ...string) (s *stage, page [4]int64) {
 		s = newStage(t, false)
 		m := newMeter(s)

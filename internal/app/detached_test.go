@@ -1,13 +1,18 @@
 package app_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
 	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -44,11 +49,11 @@ func TestTrainingNeverDelaysASync(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.script = trainingScript(fails(errLost)) // it takes long
 		b := s.trains(trainer)
-		view := must(s.app.PipelineBatch(s.ctx, ada, "bundle", b.ID))(t)
+		view := must(s.app.PipelineBatch(s.ctx, "bundle", b.ID))(t)
 		if view.Status != api.PipelineCompleted || view.Items != (api.PipelineItems{Total: 2, Succeeded: 2}) {
 			t.Fatalf("the batch with a training that runs: %+v", view)
 		}
-		if r := must(s.app.PipelineResult(s.ctx, ada, "bundle", b.ID))(t); string(r.Outputs["Bundle"]) != `"b1"` {
+		if r := must(s.app.PipelineResult(s.ctx, "bundle", b.ID))(t); string(r.Outputs["Bundle"]) != `"b1"` {
 			t.Errorf("result %+v", r)
 		}
 		s.wantPhases(b.ID, "sync completed 2/0/0, sync (detached) dispatched 0/0/0+1")
@@ -61,7 +66,7 @@ func TestTrainingNeverDelaysASync(t *testing.T) {
 		wantDetached(t, view, "sync train processing, sync note queued")
 		s.answers(0, "Train", `{"model":"m1"}`, nil)
 		s.wantPhases(b.ID, "sync completed 2/0/0, sync (detached) completed 2/0/0")
-		view = must(s.app.PipelineBatch(s.ctx, ada, "bundle", b.ID))(t)
+		view = must(s.app.PipelineBatch(s.ctx, "bundle", b.ID))(t)
 		if wantDetached(t, view, "sync train completed, sync note completed"); view.Detached[1].CompletedAt == nil {
 			t.Errorf("note has no end: %+v", view.Detached[1])
 		}
@@ -89,10 +94,10 @@ func TestDetachedFailureDoesNotChangeTheOutcome(t *testing.T) {
 		s.script = trainingScript(fails(errNo))
 		b := s.trains(trainer)
 		s.pass(time.Minute)
-		if view := must(s.app.PipelineBatch(s.ctx, ada, "bundle", b.ID))(t); view.Status != api.PipelineCompleted || view.Error != "" || view.Items.Failed != 0 {
+		if view := must(s.app.PipelineBatch(s.ctx, "bundle", b.ID))(t); view.Status != api.PipelineCompleted || view.Error != "" || view.Items.Failed != 0 {
 			t.Fatalf("%+v", view)
 		}
-		view := must(s.app.PipelineBatch(s.ctx, ada, "bundle", b.ID))(t)
+		view := must(s.app.PipelineBatch(s.ctx, "bundle", b.ID))(t)
 		if wantDetached(t, view, "sync train failed, sync note failed"); view.Detached[0].Error == "" {
 			t.Errorf("train has no error: %+v", view.Detached[0])
 		}
@@ -135,6 +140,73 @@ func TestLostTrainingIsRetriedAfterTheEndOfTheBatch(t *testing.T) {
 	s.verify()
 }
 
+// measured gives the stage a process that measures and logs, and returns what the metrics of detached steps are: the number of
+// failures, and the greatest age.
+func (s *stage) measured(j *journal) (metrics func() (failures int64, age time.Duration)) {
+	reader := sdkmetric.NewManualReader()
+	c := s.config()
+	c.Log, c.Meter = j.log(), sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter("test")
+	s.app = app.New(c)
+	return func() (failures int64, age time.Duration) {
+		s.t.Helper()
+		var data metricdata.ResourceMetrics
+		noError(s.t, reader.Collect(context.Background(), &data))
+		for _, scope := range data.ScopeMetrics {
+			for _, m := range scope.Metrics {
+				switch d := m.Data.(type) {
+				case metricdata.Sum[int64]:
+					if m.Name == "matoolkit.detached.failures" {
+						failures = d.DataPoints[0].Value
+					}
+				case metricdata.Histogram[float64]:
+					if m.Name == "matoolkit.detached.age" {
+						greatest, _ := d.DataPoints[0].Max.Value()
+						age = time.Duration(greatest * float64(time.Second))
+					}
+				}
+			}
+		}
+		return failures, age
+	}
+}
+
+// TestDetachedStepsThatFailOrStayAreReported: each tick measures and logs the age of those that have not ended, also after the end
+// of their batch, and a worker that is silent is reported as for any other job.
+func TestDetachedStepsThatFailOrStayAreReported(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	j := &journal{}
+	metrics := s.measured(j)
+	s.script = trainingScript(fails(errLost))
+	b := s.trains(strings.Replace(trainer, "timeout: 10m, retry: {max_retries: 1, interval: 1s}", "timeout: 3h", 1))
+	s.wantStatus(b.ID, "completed")
+	for range 32 {
+		s.tickAfter(model.TickInterval)
+	}
+	if failures, age := metrics(); failures != 0 || age != 32*model.TickInterval {
+		t.Errorf("%d failures, age %s", failures, age)
+	}
+	lines := s.wantEvents(j, alert.DetachedOpen, 32)
+	if last := lines[31]; last["Phase"] != "sync" || last["BatchId"] != float64(b.ID) || last["RunbookName"] != "bundle" || last["AgeSeconds"] != float64(160*60) {
+		t.Errorf("%v", last)
+	}
+	for range 6 {
+		s.tickAfter(model.TickInterval)
+	}
+	if stuck := j.of(t, alert.StuckSteps); len(stuck) == 0 || stuck[0]["BatchId"] != float64(b.ID) || fmt.Sprint(stuck[0]["SilentWorkers"]) != "[worker-01]" {
+		t.Errorf("stuck steps: %v", stuck)
+	}
+	s.wantEvents(j, alert.DetachedFailed, 1)
+	if failures, _ := metrics(); failures != 1 {
+		t.Errorf("%d failures", failures)
+	}
+	open := len(j.of(t, alert.DetachedOpen))
+	s.tickAfter(model.TickInterval)
+	if again := len(j.of(t, alert.DetachedOpen)); again != open {
+		t.Error("detached steps that have ended are reported")
+	}
+}
+
 // TestBatchExpiresAfterItsDetachedSteps: a job of theirs would return to a batch that is gone.
 func TestBatchExpiresAfterItsDetachedSteps(t *testing.T) {
 	t.Parallel()
@@ -142,11 +214,11 @@ func TestBatchExpiresAfterItsDetachedSteps(t *testing.T) {
 	s.script = trainingScript(fails(errLost))
 	b := s.trains(strings.Replace(trainer, "timeout: 10m", "timeout: 1d", 1))
 	s.tickAfter(3 * time.Hour)
-	if view := must(s.app.PipelineBatch(s.ctx, ada, "bundle", b.ID))(t); view.ExpiresAt != nil {
+	if view := must(s.app.PipelineBatch(s.ctx, "bundle", b.ID))(t); view.ExpiresAt != nil {
 		t.Errorf("expires at %s while a training runs", view.ExpiresAt)
 	}
 	s.answers(0, "Train", `{"model":"m1"}`, nil)
-	view := must(s.app.PipelineBatch(s.ctx, ada, "bundle", b.ID))(t)
+	view := must(s.app.PipelineBatch(s.ctx, "bundle", b.ID))(t)
 	if end := s.phases(b.ID)[1].CompletedAt; end == nil || view.ExpiresAt == nil || !view.ExpiresAt.Equal(end.Add(2*time.Hour)) {
 		t.Errorf("the training ended at %v, and the batch expires at %v", end, view.ExpiresAt)
 	}

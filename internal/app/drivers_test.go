@@ -37,6 +37,10 @@ const (
 	azure
 )
 
+// connectOutside connects worlds that do not name the drivers in memory to RabbitMQ and PostgreSQL. The build tags rabbitmq and postgres
+// together set it: see outside_test.go.
+var connectOutside func(*world) bus.Client
+
 // documentStore is a driver of the store whose documents a test reads.
 type documentStore interface {
 	store.Store
@@ -66,9 +70,12 @@ func overAzure(on []drivers) bool {
 func (w *world) connect(on ...drivers) {
 	w.t.Helper()
 	var client bus.Client
-	if overAzure(on) {
+	switch {
+	case connectOutside != nil && (len(on) == 0 || on[0] == azure):
+		client = connectOutside(w)
+	case overAzure(on):
 		client = w.connectAzure()
-	} else {
+	default:
 		client = w.connectMemory()
 	}
 	w.bus = &countedBus{Client: client}
@@ -76,15 +83,21 @@ func (w *world) connect(on ...drivers) {
 
 func (w *world) connectMemory() bus.Client {
 	w.t.Helper()
-	server := must(busmemory.New(busmemory.Config{Now: w.now}))(w.t)
 	documents := memory.New(memory.Config{Hook: func(ctx context.Context, op memory.Operation) memory.Fault {
 		if hook := w.hook.Load(); hook != nil {
 			return (*hook)(ctx, op)
 		}
 		return memory.Fault{}
 	}})
-	w.store, w.broker = documents, memoryBroker{server, w.t}
-	w.over = func(l line) documentStore { return documents.Session(l.hook) }
+	w.store, w.over = documents, func(l line) documentStore { return documents.Session(l.hook) }
+	return w.connectBroker()
+}
+
+// connectBroker makes the broker in memory.
+func (w *world) connectBroker() bus.Client {
+	w.t.Helper()
+	server := must(busmemory.New(busmemory.Config{Now: w.now}))(w.t)
+	w.broker = memoryBroker{server, w.t}
 	return server.Client(nil)
 }
 

@@ -69,7 +69,7 @@ func (s *stage) asks(owner, sha string, shadow bool) api.PipelineBatch {
 	s.t.Helper()
 	b := must(s.app.StartPipeline(s.ctx, ada, "bundle", api.PipelineRequest{Owner: owner, Items: repositories(2, sha), Shadow: shadow}))(s.t)
 	s.deliverAll()
-	return must(s.app.PipelineBatch(s.ctx, ada, "bundle", b.ID))(s.t)
+	return must(s.app.PipelineBatch(s.ctx, "bundle", b.ID))(s.t)
 }
 
 func (s *stage) compares(batch int, r api.ComparisonRequest) api.Comparison {
@@ -91,7 +91,12 @@ func TestShadowModeWithoutEffectOnTheOldAnswer(t *testing.T) {
 		if !shadow.Shadow || shadow.Status != api.PipelineCompleted || shadow.ID == real.ID {
 			t.Fatalf("%+v", shadow)
 		}
-		if got := must(s.app.LatestResult(s.ctx, ada, "bundle", "octo"))(t); got.ID != real.ID {
+		for _, of := range []api.PipelineBatch{real, shadow} {
+			if b := must(s.app.Batch(s.ctx, ada, of.ID))(t); b.Shadow != of.Shadow {
+				t.Errorf("batch %d is shown as a shadow: %v", of.ID, b.Shadow)
+			}
+		}
+		if got := must(s.app.LatestResult(s.ctx, "bundle", "octo"))(t); got.ID != real.ID {
 			t.Errorf("the latest result is that of batch %d", got.ID)
 		}
 		if b := s.asks("octo", "a", false); b.ID != real.ID {
@@ -257,6 +262,21 @@ func TestOverdueRequestsHaveFailed(t *testing.T) {
 	}
 }
 
+// TestRequestsThatNeverBeginHaveFailed: the events are not processed, so that no batch begins and none is listed.
+func TestRequestsThatNeverBeginHaveFailed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.moving(api.RoutingRequest{Shadow: new(true), Percent: new(50), MinRequests: new(2), OverdueSeconds: new(60)})
+	for _, owner := range []string{"a", "b"} {
+		must(s.app.StartPipeline(s.ctx, ada, "bundle", api.PipelineRequest{Owner: owner, Items: repositories(1, "a")}))(t)
+	}
+	must(s.app.StartPipeline(s.ctx, ada, "bundle", api.PipelineRequest{Owner: "c", Items: repositories(1, "a"), Shadow: true}))(t)
+	s.clock.ns.Add(int64(2 * time.Minute))
+	if v := must(s.app.Routing(s.ctx, "bundle"))(t); *v.Recent != (api.ShareRequests{Requests: 2, Failed: 2}) {
+		t.Errorf("%+v", v.Recent)
+	}
+}
+
 // TestShadowsDoNotHideRequests: with a small share most batches are shadows of the other owners.
 func TestShadowsDoNotHideRequests(t *testing.T) {
 	t.Parallel()
@@ -396,6 +416,12 @@ func TestShadowsAreComparedWithTheOldAnswer(t *testing.T) {
 				t.Errorf("repeated: %+v, want %+v", repeated, got)
 			}
 		}
+		cancelled := must(s.app.StartPipeline(s.ctx, ada, "bundle", api.PipelineRequest{Owner: "owner-9", Items: repositories(2, "a"), Shadow: true}))(t)
+		s.cancel(cancelled.ID)
+		s.deliverAll()
+		if got := s.compares(cancelled.ID, api.ComparisonRequest{Fingerprint: "f1"}); got.Outcome != api.ComparisonCancelled || got.Reason != "the shadow was cancelled by ada" {
+			t.Errorf("%+v", got)
+		}
 		s.wantOutcomes("all", "same 1, different 1, old 1, new 1, both 1, pending 0, differing 2")
 		v := must(s.app.Comparisons(s.ctx, "bundle"))(t)
 		if v.Old != (api.Latency{Requests: 2, AverageMilliseconds: 3000, MaxMilliseconds: 4000}) || v.New.Requests != 2 || v.Differing[0].Outcome != api.ComparisonNewFailed {
@@ -453,7 +479,7 @@ func TestComparisonsAreCountedOnceIfAProcessIsKilled(t *testing.T) {
 				_, err := a.ReportComparison(ctx, ada, "bundle", b.ID, api.ComparisonRequest{Fingerprint: "f2"})
 				return err
 			}
-			killed := false
+			var killed bool
 			if early {
 				if c := s.compares(b.ID, api.ComparisonRequest{Fingerprint: "f2"}); c.Outcome != api.ComparisonPending {
 					t.Fatalf("%+v", c)

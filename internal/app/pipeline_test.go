@@ -6,15 +6,22 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/store/memory"
+	"github.com/matoolkit/matoolkit/internal/store/storetest"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 const bundle = `
@@ -63,22 +70,23 @@ func (w *world) serve(id int) api.PipelineBatch {
 	w.t.Helper()
 	var b api.PipelineBatch
 	w.pump(1, merge, func() bool {
-		b = patiently(w, func() (api.PipelineBatch, error) { return w.app.PipelineBatch(w.ctx, ada, "bundle", id) })
+		b = patiently(w, func() (api.PipelineBatch, error) { return w.app.PipelineBatch(w.ctx, "bundle", id) })
 		return b.CompletedAt != nil
 	})
 	return b
 }
 
-// count is how many jobs of a function workers took.
-func (w *world) count(function string) (n int) {
+// count is how many jobs of a function workers took. One that came twice counts once: not every broker detects duplicates.
+func (w *world) count(function string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	seen := map[string]bool{}
 	for _, j := range w.jobs {
 		if j.FunctionName == function {
-			n++
+			seen[j.ID()] = true
 		}
 	}
-	return n
+	return len(seen)
 }
 
 func TestARequestStartsABatchOfItsItems(t *testing.T) {
@@ -89,7 +97,7 @@ func TestARequestStartsABatchOfItsItems(t *testing.T) {
 	if b.ID != 1 || b.Status != api.PipelineQueued || b.Items != (api.PipelineItems{Total: 60, Queued: 60}) || b.Owner != "octo" || b.StatusURL != "/api/pipelines/bundle/batches/1" {
 		t.Errorf("answer %+v", b)
 	}
-	if _, err := w.app.PipelineResult(w.ctx, ada, "bundle", b.ID); problem.CodeOf(err) != api.CodeConflict {
+	if _, err := w.app.PipelineResult(w.ctx, "bundle", b.ID); problem.CodeOf(err) != api.CodeConflict {
 		t.Errorf("the result before the end: %v", err)
 	}
 	got := w.serve(b.ID)
@@ -99,7 +107,7 @@ func TestARequestStartsABatchOfItsItems(t *testing.T) {
 	if w.count("Sync") != 60 || w.count("Merge") != 1 {
 		t.Errorf("%d repositories were read, and %d merges made", w.count("Sync"), w.count("Merge"))
 	}
-	r := must(w.app.PipelineResult(w.ctx, ada, "bundle", b.ID))(t)
+	r := must(w.app.PipelineResult(w.ctx, "bundle", b.ID))(t)
 	if string(r.Outputs["Bundle"]) != `"bundle-of-1"` || r.Items.Succeeded != 60 {
 		t.Errorf("result %+v", r)
 	}
@@ -128,17 +136,17 @@ func TestARequestForTheSameItemsIsAnsweredWithTheLastResult(t *testing.T) {
 	if joined := must(w.app.StartPipeline(w.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(3, "b")}))(t); joined.ID != stale.ID || joined.Status != api.PipelineQueued || !joined.Replayed {
 		t.Errorf("the same items while the batch runs: %+v", joined)
 	}
-	if r := must(w.app.LatestResult(w.ctx, ada, "bundle", "octo"))(t); r.ID != first.ID {
+	if r := must(w.app.LatestResult(w.ctx, "bundle", "octo"))(t); r.ID != first.ID {
 		t.Errorf("the latest result while a batch runs is that of batch %d", r.ID)
 	}
 	w.serve(stale.ID)
-	if r := must(w.app.LatestResult(w.ctx, ada, "bundle", "octo"))(t); r.ID != stale.ID {
+	if r := must(w.app.LatestResult(w.ctx, "bundle", "octo"))(t); r.ID != stale.ID {
 		t.Errorf("the latest result is that of batch %d", r.ID)
 	}
 	if forced := must(w.app.StartPipeline(w.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(3, "b"), Force: true}))(t); forced.ID == stale.ID || forced.Status != api.PipelineQueued {
 		t.Errorf("a forced request: %+v", forced)
 	}
-	if _, err := w.app.LatestResult(w.ctx, ada, "bundle", "nobody"); problem.CodeOf(err) != api.CodeNotFound {
+	if _, err := w.app.LatestResult(w.ctx, "bundle", "nobody"); problem.CodeOf(err) != api.CodeNotFound {
 		t.Errorf("the latest result of an owner without one: %v", err)
 	}
 
@@ -154,18 +162,18 @@ func TestFailedItemsAreTriedAgainByTheNextRequest(t *testing.T) {
 	w.publish(bundle)
 	request := api.PipelineRequest{Owner: "octo", Items: append(repositories(2, "a"), map[string]json.RawMessage{"Repository": json.RawMessage(`"gone"`), "Sha": json.RawMessage(`"bad"`)})}
 	first := w.request(request)
-	if b := must(w.app.PipelineBatch(w.ctx, ada, "bundle", first.ID))(t); b.Status != api.PipelineCompleted || b.Items != (api.PipelineItems{Total: 3, Succeeded: 2, Failed: 1}) {
+	if b := must(w.app.PipelineBatch(w.ctx, "bundle", first.ID))(t); b.Status != api.PipelineCompleted || b.Items != (api.PipelineItems{Total: 3, Succeeded: 2, Failed: 1}) {
 		t.Errorf("with a failed item: %+v", b)
 	}
 	if b := must(w.app.StartPipeline(w.ctx, ada, "bundle", request))(t); b.Status == api.PipelineCached {
 		t.Errorf("the next request: %+v", b)
 	}
 	all := w.request(api.PipelineRequest{Owner: "octo", Items: repositories(2, "bad")})
-	b := must(w.app.PipelineBatch(w.ctx, ada, "bundle", all.ID))(t)
+	b := must(w.app.PipelineBatch(w.ctx, "bundle", all.ID))(t)
 	if b.Status != api.PipelineFailed || b.Error == "" || b.Items.Failed != 2 {
 		t.Errorf("with failed items only: %+v", b)
 	}
-	if _, err := w.app.PipelineResult(w.ctx, ada, "bundle", all.ID); problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), b.Error) {
+	if _, err := w.app.PipelineResult(w.ctx, "bundle", all.ID); problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), b.Error) {
 		t.Errorf("its result: %v", err)
 	}
 }
@@ -211,11 +219,11 @@ func TestBadRequestsStartNothing(t *testing.T) {
 	if page := must(w.app.Batches(w.ctx, api.ListOptions{}))(t); len(page.Items) != 0 {
 		t.Errorf("batches %+v", page.Items)
 	}
-	if _, err := w.app.PipelineBatch(w.ctx, ada, "bundle", 1); problem.CodeOf(err) != api.CodeNotFound {
+	if _, err := w.app.PipelineBatch(w.ctx, "bundle", 1); problem.CodeOf(err) != api.CodeNotFound {
 		t.Errorf("a batch that does not exist: %v", err)
 	}
 	manual := w.batch("move", people(1))
-	if _, err := w.app.PipelineBatch(w.ctx, ada, "move", manual.ID); problem.CodeOf(err) != api.CodeNotFound {
+	if _, err := w.app.PipelineBatch(w.ctx, "move", manual.ID); problem.CodeOf(err) != api.CodeNotFound {
 		t.Errorf("a batch that no request started: %v", err)
 	}
 	if _, err := w.app.CreateBatch(w.ctx, ada, "bundle", []byte("Repository,Sha\na,1\n")); problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "requests start its batches") {
@@ -293,10 +301,10 @@ func TestRequestedBatchesExpire(t *testing.T) {
 			t.Errorf("before it expires: %+v", c)
 		}
 		s.clock.ns.Add(int64(2 * time.Minute))
-		if _, err := s.app.PipelineBatch(s.ctx, ada, "bundle", b.ID); problem.CodeOf(err) != api.CodeNotFound {
+		if _, err := s.app.PipelineBatch(s.ctx, "bundle", b.ID); problem.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("after it has expired: %v", err)
 		}
-		if _, err := s.app.LatestResult(s.ctx, ada, "bundle", "octo"); problem.CodeOf(err) != api.CodeNotFound {
+		if _, err := s.app.LatestResult(s.ctx, "bundle", "octo"); problem.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("its result: %v", err)
 		}
 		killed := s.kill(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
@@ -312,6 +320,154 @@ func TestRequestedBatchesExpire(t *testing.T) {
 		if !killed {
 			break
 		}
+	}
+}
+
+// An owner is the same in upper and in lower case, as for permissions and for the share of a pipeline.
+func TestAnOwnerIsTheSameInAnyCase(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(bundle)
+	first := s.request(api.PipelineRequest{Owner: "Octo@contoso.example", Items: repositories(2, "a")})
+	if b := must(s.app.StartPipeline(s.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo@CONTOSO.example", Items: repositories(2, "a")}))(t); b.ID != first.ID || b.Status != api.PipelineCached {
+		t.Errorf("the same items: %+v", b)
+	}
+	if r := must(s.app.LatestResult(s.ctx, "bundle", "OCTO@contoso.example"))(t); r.ID != first.ID {
+		t.Errorf("the latest result: %+v", r)
+	}
+	for _, owner := range []string{"octo@contoso.example", "Octo@contoso.example"} {
+		if b := must(s.app.StartPipeline(s.ctx, adaBy("k"), "bundle", api.PipelineRequest{Owner: owner, Items: repositories(3, "a")}))(t); b.ID != first.ID+1 {
+			t.Errorf("with a key: %+v", b)
+		}
+	}
+}
+
+// The result of an owner's batch is there as long as the batch, also after later ones failed and expired.
+func TestAResultOutlivesLaterBatches(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(bundle)
+	first := s.request(api.PipelineRequest{Owner: "octo", Items: repositories(2, "a")})
+	s.publish(strings.Replace(bundle, "max: 120", "max: 120, expires: 15m", 1))
+	for range 3 {
+		s.request(api.PipelineRequest{Owner: "octo", Items: repositories(2, "bad")})
+		for range 2 {
+			s.clock.ns.Add(int64(16 * time.Minute))
+			noError(t, s.app.Tick(s.ctx))
+		}
+		if r, err := s.app.LatestResult(s.ctx, "bundle", "octo"); err != nil || r.ID != first.ID {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+}
+
+// An item that a required check refuses has failed, as one that a step fails.
+func TestItemsThatFailTheirChecksHaveFailed(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(strings.Replace(bundle, "phases:\n", "checks:\n  - {name: known, worker_id: worker-01, function: Known, params: {Name: \"{{Repository}}\"}, require: true}\nphases:\n", 1))
+		s.script = script{"Known": func(j message.Job) (string, error) {
+			if strings.Contains(string(j.Parameters), "repo-002") {
+				return "", fmt.Errorf("no such repository")
+			}
+			return "true", nil
+		}, "Sync": merge, "Merge": merge}
+		b := must(s.app.StartPipeline(s.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(3, "a")}))(t)
+		s.deliverAll()
+		for range 3 {
+			s.tickAfter(model.TickInterval)
+		}
+		if got := must(s.app.PipelineBatch(s.ctx, "bundle", b.ID))(t); got.Items != (api.PipelineItems{Total: 3, Succeeded: 2, Failed: 1}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// The owner of a request has its result, also after another one is named for the batch, which is refused.
+func TestTheOwnerOfARequestStays(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(bundle)
+	b := s.request(api.PipelineRequest{Owner: "octo", Items: repositories(2, "a")})
+	s.wantRefused(errorOf(s.app.UpdateBatch(s.ctx, ada, b.ID, detailsOf("-", "-", "hubot"), "")), api.CodeConflict, "its result is for octo")
+	if v := must(s.app.UpdateBatch(s.ctx, ada, b.ID, detailsOf("Nightly", "-", "octo"), ""))(t); v.Name != "Nightly" || v.Owner != "octo" {
+		t.Errorf("%+v", v)
+	}
+}
+
+// Failed items that two owners have are retried in both batches at once, also where a person of an open batch has the key of
+// one: they are no persons, and claim nothing.
+func TestFailedItemsOfTwoOwnersAreRetried(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(bundle)
+		s.script = script{"Sync": merge, "Merge": merge}
+		var batches []int
+		for _, owner := range []string{"octo", "hubot"} {
+			b := must(s.app.StartPipeline(s.ctx, ada, "bundle", api.PipelineRequest{Owner: owner, Items: repositories(3, "bad")}))(t)
+			s.deliverAll()
+			s.wantStatus(b.ID, "failed")
+			batches = append(batches, b.ID)
+		}
+		s.publish(flat)
+		must(s.app.CreateBatch(s.ctx, ada, "flat", []byte("Upn,Name\nrepo-001,Ada\n")))(t)
+		s.script = script{"Sync": always("true"), "Merge": merge}
+		s.pass(time.Second)
+		for _, id := range batches {
+			must(s.app.Repair(s.ctx, ada, id, api.Repair{Reason: "the cause is gone"}))(t)
+			s.park = ofType(message.TypePhaseDue) // so that the first is open as the second is retried
+			s.deliverAll()
+		}
+		s.unpark()
+		for range 3 {
+			s.tickAfter(model.TickInterval)
+		}
+		for _, id := range batches {
+			if got := must(s.app.PipelineBatch(s.ctx, "bundle", id))(t); got.Items != (api.PipelineItems{Total: 3, Succeeded: 3}) {
+				t.Errorf("%+v", got)
+			}
+		}
+		if claims := must(storetest.All[store.PersonClaim](s.ctx, s.store, store.PartitionBatches, "claim"))(t); len(claims) != 1 { // of the person
+			t.Errorf("claims %v", claims)
+		}
+	})
+}
+
+// Failed items are retried at each moment of the tick that deletes their batch: they are done, or the batch is gone.
+func TestARetryComesAsABatchExpires(t *testing.T) {
+	t.Parallel()
+	ends := map[bool]int{}
+	for held, reached := int64(1), true; reached; held++ {
+		s := newStage(t, false, inMemory) // there are many
+		s.publish(strings.Replace(bundle, "max: 120", "max: 120, expires: 2h", 1))
+		s.script = script{"Sync": merge, "Merge": merge}
+		b := must(s.app.StartPipeline(s.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(3, "bad")}))(t)
+		s.deliverAll()
+		s.wantStatus(b.ID, "failed")
+		s.script = script{"Sync": always("true"), "Merge": merge}
+		s.clock.ns.Add(int64(2*time.Hour + time.Minute))
+		var operations atomic.Int64
+		retried := false
+		db := s.over(line{before: func(operation) error {
+			if operations.Add(1) == held {
+				if _, err := s.app.Repair(s.ctx, ada, b.ID, api.Repair{Reason: "the cause is gone"}); err == nil {
+					s.deliverAll()
+					retried = s.count("Sync") > 3
+				}
+			}
+			return nil
+		}})
+		noError(t, app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: s.log, Artifacts: s.artifacts}).Tick(s.ctx))
+		s.deliverAll()
+		noError(t, s.app.Tick(s.ctx))
+		reached = operations.Load() >= held
+		got, err := s.app.PipelineBatch(s.ctx, "bundle", b.ID)
+		if retried && (err != nil || got.Items != (api.PipelineItems{Total: 3, Succeeded: 3})) || !retried && problem.CodeOf(err) != api.CodeNotFound {
+			t.Errorf("before operation %d of the tick, retried: %t; then %+v, %v", held, retried, got, err)
+		}
+		ends[retried]++
+		s.verify()
+	}
+	if ends[true] == 0 || ends[false] == 0 {
+		t.Errorf("retried or not: %v", ends)
 	}
 }
 
@@ -361,23 +517,23 @@ func TestTheLatestResultIsThatOfTheNewestBatchWithOne(t *testing.T) {
 	good := w.request(api.PipelineRequest{Owner: "octo", Items: repositories(2, "a")})
 	newer := must(w.app.StartPipeline(w.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(2, "b")}))(t)
 	must(w.app.StartPipeline(w.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(2, "c")}))(t)
-	if r := must(w.app.LatestResult(w.ctx, ada, "bundle", "octo"))(t); r.ID != good.ID {
+	if r := must(w.app.LatestResult(w.ctx, "bundle", "octo"))(t); r.ID != good.ID {
 		t.Errorf("while two batches run: batch %d", r.ID)
 	}
 	w.serve(newer.ID)
 	// All three have ended, or the last one soon.
-	if r := must(w.app.LatestResult(w.ctx, ada, "bundle", "octo"))(t); r.ID < newer.ID {
+	if r := must(w.app.LatestResult(w.ctx, "bundle", "octo"))(t); r.ID < newer.ID {
 		t.Errorf("after the second has completed: batch %d", r.ID)
 	}
 	failed := w.request(api.PipelineRequest{Owner: "octo", Items: repositories(7, "d")})
-	b := must(w.app.PipelineBatch(w.ctx, ada, "bundle", failed.ID))(t)
+	b := must(w.app.PipelineBatch(w.ctx, "bundle", failed.ID))(t)
 	if b.CompletedAt == nil {
 		t.Fatalf("%+v", b)
 	}
-	if _, err := w.app.PipelineResult(w.ctx, ada, "bundle", failed.ID); problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "no merge today") {
+	if _, err := w.app.PipelineResult(w.ctx, "bundle", failed.ID); problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "no merge today") {
 		t.Errorf("the result of a batch whose merge failed: %v", err)
 	}
-	if r := must(w.app.LatestResult(w.ctx, ada, "bundle", "octo"))(t); r.ID == failed.ID {
+	if r := must(w.app.LatestResult(w.ctx, "bundle", "octo"))(t); r.ID == failed.ID {
 		t.Error("the latest result is that of a merge that failed")
 	}
 }
@@ -398,6 +554,174 @@ func TestStepsKnowTheOwnerOfTheRequest(t *testing.T) {
 	for _, j := range w.jobs {
 		if !strings.Contains(string(j.Parameters), `"Owner":"octo/../x"`) {
 			t.Errorf("%s has %s", j.FunctionName, j.Parameters)
+		}
+	}
+}
+
+// deliverInTurn delivers the results one after the other, each when all that followed from the one before is done.
+func (s *stage) deliverInTurn() {
+	s.t.Helper()
+	s.park = ofType(message.TypeWorkerResult)
+	for s.deliverAll(); len(s.parked) > 0; s.deliverAll() {
+		next := s.parked[0]
+		s.parked = s.parked[1:]
+		noError(s.t, next.handle(s.ctx, s.app))
+	}
+	s.park = nil
+}
+
+// TestCostOfARequest: a caller waits for four operations of the store, however many of up to 98 items the
+// request has, and the batch costs little more than a write for each of its items.
+func TestCostOfARequest(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 10, 98} {
+		s := newStage(t, false, inMemory)
+		s.script = script{"Sync": always("true"), "Merge": always(`{"bundle":"b"}`)}
+		s.publish(bundle)
+		start := func(owner string) {
+			must(s.app.StartPipeline(s.ctx, ada, "bundle", api.PipelineRequest{Owner: owner, Items: repositories(n, "a")}))(t)
+		}
+		start("warm-up")
+		s.deliverAll()
+		before := s.store.Counts()
+		start("octo")
+		after := s.store.Counts()
+		if got, want := (store.Counts{Reads: after.Reads - before.Reads, Queries: after.Queries - before.Queries, Writes: after.Writes - before.Writes}), (store.Counts{Reads: 2, Writes: 2}); got != want {
+			t.Errorf("a request of %d items costs %+v, want %+v", n, got, want)
+		}
+		summaries := 0
+		defer s.disturb(func(_ context.Context, op memory.Operation) memory.Fault {
+			for _, w := range op.Writes {
+				if w.Key == store.EntryKey(2) {
+					summaries++
+				}
+			}
+			return memory.Fault{}
+		})()
+		s.deliverInTurn()
+		ended := s.store.Counts()
+		if got, want := (store.Counts{Reads: ended.Reads - before.Reads, Queries: ended.Queries - before.Queries, Writes: ended.Writes - before.Writes}), (store.Counts{Reads: 4, Queries: 1, Writes: int64(n) + 11}); n <= 10 && got != want {
+			t.Errorf("a batch of %d items costs %+v, want %+v", n, got, want)
+		}
+		if n == 10 && summaries > 3 {
+			t.Errorf("the summary of the batch was written %d times after the request", summaries)
+		}
+	}
+}
+
+// TestABatchIsListedAfterAKill: a process is killed after each write of the start of a batch. The message comes again to
+// another process, which lists the batch. A later request for the same items does not list it again.
+func TestABatchIsListedAfterAKill(t *testing.T) {
+	t.Parallel()
+	for write := 1; ; write++ {
+		s := newStage(t, false, inMemory)
+		s.script = script{"Sync": fails(errLost)}
+		s.publish(bundle)
+		request := api.PipelineRequest{Owner: "octo", Items: repositories(3, "a")}
+		must(s.app.StartPipeline(s.ctx, ada, "bundle", request))(t)
+		s.park = ofType(message.TypePhaseDue)
+		s.deliverAll()
+		event := s.parked[0].m
+		killed := s.kill(write, func(ctx context.Context, a *app.App) error { return a.HandleEvent(ctx, event) })
+		noError(t, s.other.HandleEvent(s.ctx, event))
+		if all := must(s.other.Batches(s.ctx, api.ListOptions{}))(t).Items; len(all) != 1 || all[0].Status != string(model.BatchActive) {
+			t.Errorf("killed after write %d: the list is %+v", write, all)
+		}
+		end := s.disturb(func(_ context.Context, op memory.Operation) memory.Fault {
+			if len(op.Writes) > 0 && op.Writes[0].Key == store.EntryKey(1) {
+				t.Errorf("killed after write %d: another request lists the batch again", write)
+			}
+			return memory.Fault{}
+		})
+		must(s.other.StartPipeline(s.ctx, ada, "bundle", request))(t)
+		end()
+		if !killed {
+			return
+		}
+	}
+}
+
+// TestTheSweepDoesNotHideABatchThatIsWrittenMeanwhile: a request was cut short long ago. While a tick deletes what it has
+// left, the request comes again.
+func TestTheSweepDoesNotHideABatchThatIsWrittenMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false, inMemory)
+	s.script = script{"Sync": always("true"), "Merge": always(`{"bundle":"b"}`)}
+	s.publish(bundle)
+	by := audit.Caller{Name: "ada", Key: "k"}
+	request := func(ctx context.Context, a *app.App) error {
+		return errorOf(a.StartPipeline(ctx, by, "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(3, "a")}))
+	}
+	s.kill(1, request) // the number is reserved
+	s.clock.ns.Add(int64(membership.AbandonAfter + time.Minute))
+	again := false
+	end := s.disturb(func(_ context.Context, op memory.Operation) memory.Fault {
+		if !again && len(op.Writes) == 1 && op.Writes[0].Op == store.OpDelete && op.Writes[0].Key == store.EntryKey(1) {
+			again = true
+			noError(t, request(s.ctx, s.other))
+		}
+		return memory.Fault{}
+	})
+	noError(t, s.app.Tick(s.ctx))
+	end()
+	if all := must(s.app.Batches(s.ctx, api.ListOptions{}))(t).Items; !again || len(all) != 1 {
+		t.Errorf("the list is %+v; the request came again: %t", all, again)
+	}
+}
+
+// TestEndOfABatchThatAnotherProcessChanged: the process that starts the last step of a batch remembers the batch. Another
+// process gives the batch a name meanwhile. The result of the step ends the batch, and the name stays.
+func TestEndOfABatchThatAnotherProcessChanged(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"Sync": always("true"), "Merge": fails(errLost)}
+	s.publish(bundle)
+	b := must(s.app.StartPipeline(s.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(3, "a")}))(t)
+	s.deliverAll()
+	name := "renamed"
+	must(s.other.UpdateBatch(s.ctx, ada, b.ID, api.BatchDetails{Name: &name}, ""))(t)
+	last := s.jobs[len(s.jobs)-1]
+	if last.FunctionName != "Merge" {
+		t.Fatalf("the last job is %s", last.FunctionName)
+	}
+	r := testenv.Result(last, s.clock.Now(), `{"bundle":"b"}`, nil)
+	conflicts := s.store.Counts().Conflicts
+	noError(t, s.app.HandleResult(s.ctx, deliveryOf(bus.Message{ID: r.ID(), Body: must(json.Marshal(r))(t), Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerResult}}, 1)))
+	s.deliverAll()
+	if got := must(s.app.Batch(s.ctx, ada, b.ID))(t); got.Name != name || got.Status != string(model.BatchCompleted) {
+		t.Errorf("batch %+v", got)
+	}
+	if s.store.Counts().Conflicts == conflicts {
+		t.Error("the process did not remember the batch")
+	}
+}
+
+// TestItemsThatAreStoredWithoutTheirBatchStayAsTheyAre: an earlier version wrote all items before the document of their batch,
+// and died in between. The request goes on with those that are missing.
+func TestItemsThatAreStoredWithoutTheirBatchStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	for stored := range 4 {
+		s := newStage(t, false)
+		s.script = script{"Sync": always("true"), "Merge": always(`{"bundle":"b"}`)}
+		s.publish(bundle)
+		by := audit.Caller{Name: "ada", Key: "k"}
+		request := api.PipelineRequest{Owner: "octo", Items: repositories(3, "a")}
+		s.kill(1, func(ctx context.Context, a *app.App) error { // the number is reserved
+			return errorOf(a.StartPipeline(ctx, by, "bundle", request))
+		})
+		for i := range stored {
+			m := model.Member{ID: i + 1, Page: 1, Key: fmt.Sprintf("repo-%03d", i+1), Data: request.Items[i], Status: model.MemberActive, AddedAt: s.clock.Now()}
+			must(s.store.Apply(s.ctx, store.Writes{store.Create(store.MemberKey(1, m.ID), m)}))(t)
+		}
+		ctx, cancel := context.WithTimeout(s.ctx, 20*time.Second) // a call that tries for ever ends
+		b, err := s.app.StartPipeline(ctx, by, "bundle", request)
+		cancel()
+		if err != nil || b.ID != 1 {
+			t.Fatalf("with %d items: batch %d, %v", stored, b.ID, err)
+		}
+		s.deliverAll()
+		if got := must(s.app.PipelineBatch(s.ctx, "bundle", 1))(t); got.Status != api.PipelineCompleted || got.Items != (api.PipelineItems{Total: 3, Succeeded: 3}) {
+			t.Errorf("with %d items: %+v", stored, got)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -361,49 +362,54 @@ func TestAResultThatFailedInItsGroupLeavesNoAttempts(t *testing.T) {
 // While the broker is away, the result that has to come again brings its group again.
 func TestAGroupComesAgainIfAResultCannotBeRequeued(t *testing.T) {
 	t.Parallel()
-	g := newGrouped(t, 3, inMemory)
-	away := &switchedBus{Sender: g.bus}
-	process := app.New(app.Config{Store: g.store, Bus: away, Now: g.clock.Now, Log: g.log, Sources: g.sources()})
-	all := testenv.Group(g.results(1, 2, 3)...)
-	end := g.disturb(func(_ context.Context, op memory.Operation) memory.Fault {
-		if g.touches(op, 2) && len(op.Writes) > 0 {
-			away.shut.Store(true)
-			return memory.Fault{Before: errOdd}
+	synctest.Test(t, func(t *testing.T) {
+		g := newGrouped(t, 3, inMemory)
+		away := &switchedBus{Sender: g.bus}
+		process := app.New(app.Config{Store: g.store, Bus: away, Now: g.clock.Now, Log: g.log, Sources: g.sources()})
+		all := testenv.Group(g.results(1, 2, 3)...)
+		end := g.disturb(func(_ context.Context, op memory.Operation) memory.Fault {
+			if g.touches(op, 2) && len(op.Writes) > 0 {
+				away.shut.Store(true)
+				return memory.Fault{Before: errOdd}
+			}
+			return memory.Fault{}
+		})
+		ctx, cancel := context.WithTimeout(g.ctx, time.Minute)
+		defer cancel()
+		if err := process.HandleResult(ctx, deliveryOf(all, 1)); !errors.Is(err, bus.ErrUnavailable) || !errors.Is(err, errOdd) {
+			t.Fatalf("the group is settled: %v", err)
 		}
-		return memory.Fault{}
+		end()
+		away.shut.Store(false)
+		noError(t, process.HandleResult(g.ctx, deliveryOf(all, 2)))
+		g.wantSucceeded(1, 2, 3)
+		g.wantKept()
+		g.deliverAll()
+		g.verify()
 	})
-	ctx, cancel := context.WithTimeout(g.ctx, time.Second)
-	defer cancel()
-	if err := process.HandleResult(ctx, deliveryOf(all, 1)); !errors.Is(err, bus.ErrUnavailable) || !errors.Is(err, errOdd) {
-		t.Fatalf("the group is settled: %v", err)
-	}
-	end()
-	away.shut.Store(false)
-	noError(t, process.HandleResult(g.ctx, deliveryOf(all, 2)))
-	g.wantSucceeded(1, 2, 3)
-	g.wantKept()
-	g.deliverAll()
-	g.verify()
 }
 
-// An outage that outlasts the invocation requeues each result alone, for when it may be over.
+// An outage that outlasts the invocation requeues each result alone, for when it may be over. The time
+// of the invocation passes by the clock of the bubble.
 func TestAnOutageRequeuesEachResultOfAGroup(t *testing.T) {
 	t.Parallel()
-	g := newGrouped(t, 3, inMemory)
-	end := g.disturb(unavailable)
-	ctx, cancel := context.WithTimeout(g.ctx, 500*time.Millisecond)
-	defer cancel()
-	noError(t, g.app.HandleResult(ctx, deliveryOf(testenv.Group(g.results(1, 2, 3)...), 1)))
-	end()
-	g.waiting(0)
-	g.wantSucceeded()
-	g.pass(time.Minute)
-	g.wantSucceeded(1, 2, 3)
-	if n := g.attempts(); n != 0 {
-		t.Errorf("%d counts of attempts are left", n)
-	}
-	g.wantKept()
-	g.verify()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGrouped(t, 3, inMemory)
+		end := g.disturb(unavailable)
+		ctx, cancel := context.WithTimeout(g.ctx, time.Minute)
+		defer cancel()
+		noError(t, g.app.HandleResult(ctx, deliveryOf(testenv.Group(g.results(1, 2, 3)...), 1)))
+		end()
+		g.waiting(0)
+		g.wantSucceeded()
+		g.pass(time.Minute)
+		g.wantSucceeded(1, 2, 3)
+		if n := g.attempts(); n != 0 {
+			t.Errorf("%d counts of attempts are left", n)
+		}
+		g.wantKept()
+		g.verify()
+	})
 }
 
 // A process that is killed amid a group loses nothing of it, and does nothing twice.

@@ -99,7 +99,17 @@ trigger: request
 items: {primary_key: Upn, expires: 300d}
 phases:
   - name: do
-    steps: [{name: do, worker_id: worker-01, function: Do, params: {Upn: "{{Upn}}"}, cache: {key: "{{_batch_owner}}"}}]
+    steps: [{name: do, worker_id: worker-01, function: Do, params: {Upn: "{{Upn}}", Way: "{{Way?}}"}, cache: {key: "{{_batch_owner}} {{Way?}}"}}]
+`
+
+// listing has its members from a function, which is at work at the upgrade.
+const listing = `
+name: listing
+trigger: request
+items: {primary_key: Upn, expires: 300d, source: {worker_id: worker-01, function: List, params: {Owner: "{{_batch_owner}}"}, output: people}}
+phases:
+  - name: do
+    steps: [{name: do, worker_id: worker-01, function: Do, params: {Upn: "{{Upn}}"}}]
 `
 
 // moverOf is a worker that does to a member what their Way says: stuck:New is never
@@ -122,6 +132,8 @@ func moverOf(late bool) worker {
 			return "", errLost
 		}
 		switch j.FunctionName {
+		case "List":
+			return `{"people":[{"Upn":"ann@x"},{"Upn":"bob@x"}]}`, nil
 		case "New":
 			return fmt.Sprintf(`{"id":"id of %v"}`, p.Upn), nil
 		case "Join":
@@ -281,9 +293,23 @@ func (m *making) perform() {
 	m.resolve(full)
 	m.source(wavesCSV(dawn.Add(10 * time.Hour)))
 	m.pass(10 * time.Minute) // 19:20
+	m.shadows()
 	m.publishNew(strings.Replace(moves, "name: check,", "name: look again,", 1), api.PublishOptions{})
 	m.tick()
 	m.upgradeComes(full, failed, fresh, told, last, held, stopping, resumed)
+}
+
+// shadows compares two shadows of an owner with the other orchestrator: one with a result, and one that failed after it.
+func (m *making) shadows() {
+	m.t.Helper()
+	m.publish(asked)
+	must(m.app.SetRouting(m.ctx, ada, "asked", "one owner in ten", api.RoutingRequest{Shadow: new(true), Percent: new(10)}))(m.t)
+	for _, way := range []string{`"fine"`, `"broken:Do"`} {
+		items := []map[string]json.RawMessage{{"Upn": json.RawMessage(`"dan@x"`), "Way": json.RawMessage(way)}}
+		shadow := must(m.app.StartPipeline(m.ctx, ada, "asked", api.PipelineRequest{Owner: "dan", Items: items, Shadow: true}))(m.t)
+		m.deliver()
+		must(m.app.ReportComparison(m.ctx, ada, "asked", shadow.ID, api.ComparisonRequest{Fingerprint: "f1", Milliseconds: 1500}))(m.t)
+	}
 }
 
 // scaled has the documents of the container scaler, with something of everything.
@@ -381,10 +407,10 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	must(m.app.Replay(m.ctx, keyed, s.listUnprocessable(api.ListOptions{})[0].ID, "once more"))(s.t)
 	m.decideHold("joe", m.app.ConfirmRemovals)
 	m.decideHold("kim", m.app.DiscardRemovals)
-	m.publish(asked)
 	request := must(m.app.StartPipeline(m.ctx, keyed, "asked", api.PipelineRequest{Owner: "ada", Items: []map[string]json.RawMessage{{"Upn": json.RawMessage(`"ann@x"`)}, {"Upn": json.RawMessage(`"bob@x"`)}}, Force: true}))(s.t)
 	m.due(request.ID, 1)
-	must(m.app.SetRouting(m.ctx, ada, "asked", "one owner in ten", api.RoutingRequest{Shadow: new(true), Percent: new(10)}))(s.t)
+	m.publish(listing)
+	must(m.app.StartPipeline(m.ctx, ada, "listing", api.PipelineRequest{Owner: "ada"}))(s.t)
 	for _, owner := range []string{"bob", "cid"} {
 		shadow := must(m.app.StartPipeline(m.ctx, ada, "asked", api.PipelineRequest{Owner: owner, Items: []map[string]json.RawMessage{{"Upn": json.RawMessage(`"ann@x"`)}}, Shadow: true}))(s.t)
 		if owner == "cid" {
@@ -399,9 +425,8 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 		{By: "grace", Key: "add-1", Batch: fresh, CSV: ways("added", slices.Repeat([]string{"fine"}, 50)...) + "fresh1@x,fine\n"},
 		{By: "grace", Key: "make-1", Runbook: "moves", CSV: ways("half", "fine", "fine")},
 	}
-	for _, r := range m.repeat {
-		m.die(2, r.ask)
-	}
+	m.die(2, m.repeat[0].ask) // the members are written
+	m.die(1, m.repeat[1].ask) // the number of the batch is reserved
 	m.clock.ns.Add(int64(4 * time.Minute))
 	m.source(wavesCSV(dawn.Add(day)))
 	m.die(dyingTick, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
@@ -409,7 +434,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 
 // dyingTick is the write after which the last tick dies: some of those who are new are
 // members by then.
-const dyingTick = 8
+const dyingTick = 9
 
 // decideHold decides on the held removals in a person's wave.
 func (m *making) decideHold(name string, decide func(context.Context, audit.Caller, int, string, string) (api.Batch, error)) {

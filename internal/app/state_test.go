@@ -240,7 +240,7 @@ func (k kept) stage(t *testing.T, hard bool) *stage {
 		noError(t, s.bus.Send(s.ctx, l.Topic, m))
 	}
 	s.script = script{}
-	for _, function := range []string{"Group", "New", "Join", "Copy", "Tell", "Check", "Leave", "Stop", "Delete", "Do", "Done"} {
+	for _, function := range []string{"Group", "List", "New", "Join", "Copy", "Tell", "Check", "Leave", "Stop", "Delete", "Do", "Done"} {
 		s.script[function] = moverOf(true)
 	}
 	return s

@@ -22,6 +22,8 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+
 	"github.com/matoolkit/matoolkit/internal/artifact"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
@@ -40,6 +42,7 @@ type Applier struct {
 	runbooks *runbookstore.Reader
 	sealer   *sealing.Sealer
 	outputs  artifact.Store // nil: none are kept
+	detached detachedMetrics
 	recalls  *recallCache
 	batches  *batchCache
 }
@@ -54,12 +57,13 @@ type Config struct {
 	Runbooks *runbookstore.Reader
 	Sealer   *sealing.Sealer
 	Outputs  artifact.Store // of steps, for on_complete steps; nil: none are kept
+	Meter    metric.Meter   // of detached steps; nil: nothing is measured
 }
 
 // New returns an Applier.
 func New(c Config) *Applier {
 	return &Applier{
 		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, audit: c.Audit, runbooks: c.Runbooks, sealer: c.Sealer, outputs: c.Outputs,
-		recalls: newRecallCache(), batches: newBatchCache(),
+		detached: newDetachedMetrics(c.Meter), recalls: newRecallCache(), batches: newBatchCache(),
 	}
 }

@@ -227,3 +227,54 @@ func TestOnceFailsWithErrChangedAfterEachConflict(t *testing.T) {
 		}
 	}
 }
+
+// watched counts the summaries that are written, and refuses writes.
+type watched struct {
+	store.Store
+	refuse    func(store.Writes) bool
+	summaries []store.BatchSummary
+}
+
+var errRefused = errors.New("refused by the test")
+
+func (w *watched) Apply(ctx context.Context, writes store.Writes) (store.Applied, error) {
+	if w.refuse != nil && w.refuse(writes) {
+		return nil, errRefused
+	}
+	applied, err := w.Store.Apply(ctx, writes)
+	if err == nil && writes[0].Key == store.EntryKey(1) {
+		stored, err := store.Read[store.BatchSummary](ctx, w.Store, writes[0].Key)
+		if err != nil {
+			return nil, err
+		}
+		w.summaries = append(w.summaries, stored.Doc)
+	}
+	return applied, err
+}
+
+// The commands of a phase that begins follow each other, and write one summary, of the last. If one of them fails for good,
+// the summary shows what those before it have changed: no message may come again for them.
+func TestCommandsThatFollowEachOtherShareASummary(t *testing.T) {
+	t.Parallel()
+	for name, refuse := range map[string]func(store.Writes) bool{
+		"all succeed":                      nil,
+		"the page cannot be noted as sent": func(writes store.Writes) bool { return has(writes, theShard) && !has(writes, theRun) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := func() time.Time { return time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC) }
+			w, err := newWorld(t.Context(), 3, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &watched{Store: w.store, refuse: refuse}
+			err = process(s, w.sender, now).Decide(t.Context(), 1, model.PhaseDue{Phase: 1})
+			if (refuse != nil) != errors.Is(err, errRefused) || refuse == nil && err != nil {
+				t.Fatalf("got %v", err)
+			}
+			if len(s.summaries) != 1 || s.summaries[0].Phases[0].Status != model.PhaseDispatched {
+				t.Fatalf("the summaries are %+v", s.summaries)
+			}
+		})
+	}
+}

@@ -67,7 +67,11 @@ func (s *Snapshot) writes() (ops store.Writes) {
 			ops = append(ops, store.Replace(key, d.is, d.version))
 		}
 	}
-	s.shards = map[int]store.Key{}
+	s.back = map[int]store.Key{}
+	readBack := func(key store.Key) {
+		ops = append(ops, store.Get(key))
+		s.back[len(ops)-1] = key
+	}
 	for _, c := range s.counts {
 		switch c := c.(type) {
 		case model.CountRun:
@@ -79,8 +83,8 @@ func (s *Snapshot) writes() (ops store.Writes) {
 			if c.Yields {
 				changes = append(changes, store.Increment("/yielded", 1), store.Set("/yieldedAt", s.Now.UTC()))
 			}
-			ops = append(ops, store.Patch(key, "", changes...), store.Get(key))
-			s.shards[len(ops)-1] = key
+			ops = append(ops, store.Patch(key, "", changes...))
+			readBack(key)
 		case model.CountShard:
 			at := fmt.Sprintf("/phases/%d/", c.Phase-1)
 			changes := []store.Change{
@@ -91,6 +95,7 @@ func (s *Snapshot) writes() (ops store.Writes) {
 				changes = append(changes, store.Increment(at+"carried", c.Carried))
 			}
 			ops = append(ops, store.Patch(s.BatchKey(), "", changes...))
+			readBack(s.BatchKey())
 		case model.CountFailures:
 			ops = append(ops, store.Patch(s.BatchKey(), "", store.Increment(fmt.Sprintf("/phases/%d/failedSoFar", c.Phase-1), c.Failed)))
 		case model.CountCheckFailure:
@@ -139,8 +144,8 @@ func (s *Snapshot) GuardBatch() store.Writes {
 	return store.Writes{store.Replace(s.BatchKey(), s.After(), s.docs[s.BatchKey()].version)}
 }
 
-// written keeps the versions that a write gave the changed documents, and the shards that it read
-// back. The applier remembers runs and members. After a write that failed it forgets them.
+// written keeps the versions that a write gave the changed documents, and the documents that it read
+// back. The applier remembers runs, members and batches. After a write that failed it forgets them.
 func (s *Snapshot) written(applied store.Applied, err error) error {
 	if err != nil {
 		s.applier.recalls.remove(s.changed...)
@@ -155,15 +160,30 @@ func (s *Snapshot) written(applied store.Applied, err error) error {
 		d.version.ETag = applied.Version(i).ETag // a patch leaves fields that this program does not know
 		s.applier.recalls.remember(key, d.is, d.version)
 	}
-	for i, key := range s.shards {
-		shard, err := store.Got[model.Shard](applied, i)
-		if err != nil {
+	for i, key := range s.back {
+		prime := primeBack[model.Shard]
+		if key == s.BatchKey() {
+			prime = primeBack[model.Batch]
+		}
+		if err := prime(s, key, applied, i); err != nil {
 			return err
 		}
-		Prime(s, key, shard)
 	}
 	if s.writesBatch() {
 		s.applier.batches.noteMode(s.After(), s.Now)
 	}
+	if s.countsInBatch() && !s.readsBack(s.BatchKey()) {
+		s.applier.recalls.remove(s.BatchKey())
+	}
 	return nil
+}
+
+// primeBack gives a snapshot a document that an operation of its write read back.
+func primeBack[T any](s *Snapshot, key store.Key, applied store.Applied, operation int) error {
+	item, err := store.Got[T](applied, operation)
+	if err == nil {
+		Prime(s, key, item)
+		s.applier.recalls.remember(key, s.docs[key].is, item.Version)
+	}
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cenkalti/backoff/v5"
 
@@ -27,11 +28,13 @@ type Command struct {
 	Extra func(*Snapshot, []model.Decision) (store.Writes, error)
 	// Once makes a command that loses a race fail with store.ErrChanged. Run decides others again.
 	Once bool
-	// More leaves the summary of the batch to a command that the caller runs next.
+	// More leaves the summary of the batch to the caller, or to a command that comes next.
 	More bool
 	// Prime gives the snapshot of the first attempt documents that the caller has just read; nil:
 	// none.
 	Prime func(*Snapshot)
+
+	apart bool // what follows from it is decided in writes of its own
 }
 
 // On returns the command of events that do not depend on the state.
@@ -48,6 +51,7 @@ func (a *Applier) Decide(ctx context.Context, batch int, events ...model.Event) 
 // Preview returns the decisions of a command on the stored state. It writes and sends nothing, and does
 // not decide what follows.
 func (a *Applier) Preview(ctx context.Context, batch int, c Command) ([]model.Decision, error) {
+	c.apart = true
 	_, decisions, err := a.decideOnce(ctx, batch, c, storeOnly)
 	return decisions, err
 }
@@ -55,13 +59,17 @@ func (a *Applier) Preview(ctx context.Context, batch int, c Command) ([]model.De
 // Run carries out every decision of the engine. For a command, and then for each event that
 // follows, it loads the state, lets the engine decide, writes the decisions and sends their
 // messages. An event that follows comes before the events behind it, with all that follows from it.
-// Claims on entries of the cache are written before the decisions that make them.
+// Claims on entries of the cache are written before the decisions that make them. An event that follows
+// from a change of the batch alone shares the write of the change: see decideOn.
 //
 // A process may die at any point. The message or request that began the work then comes again. Its
-// decision, which now writes nothing, has the same messages and the same next events.
+// decision, which now writes nothing, has the same messages and the same next events. Commands that
+// follow each other share one write of the batch's summary, the last.
 //
-// Run returns the state after the first command, and its decisions, also with an error.
+// Run returns the state after the first command, and its decisions, also with an error: first one for each event, and
+// then those that share their write.
 func (a *Applier) Run(ctx context.Context, batch int, c Command) (first *Snapshot, decisions []model.Decision, err error) {
+	var changed *model.Batch // whose summary is not written yet
 	work := []Command{c}
 	for len(work) > 0 {
 		s, ds, err := a.attempt(ctx, batch, work[0]) // load, decide, write
@@ -71,15 +79,15 @@ func (a *Applier) Run(ctx context.Context, batch int, c Command) (first *Snapsho
 		if err == nil {
 			err = a.send(s, ds)
 		}
-		if err == nil && !work[0].More {
-			err = a.summarize(s, ds)
+		if err == nil && !work[0].More && a.needsSummary(s, ds) {
+			changed = s.After()
 		}
 		if err != nil {
-			return first, decisions, err
+			return first, decisions, errors.Join(err, a.summarize(ctx, changed))
 		}
 		work = append(s.next(ds), work[1:]...)
 	}
-	return first, decisions, nil
+	return first, decisions, a.summarize(ctx, changed)
 }
 
 // attempt decides a command and writes the decisions. When another process has changed the state,
@@ -92,8 +100,8 @@ func (a *Applier) attempt(ctx context.Context, batch int, c Command) (s *Snapsho
 			err = a.write(s, decisions, c)
 		}
 		from, c.Prime = storeOnly, nil
-		if smaller, ok := split(s.events); ok && errors.Is(err, store.ErrTooLarge) {
-			c = smaller
+		if next, ok := smaller(c, s, decisions); ok && errors.Is(err, store.ErrTooLarge) {
+			c = next
 			return fmt.Errorf("%w: %w", store.ErrChanged, err)
 		}
 		if errors.Is(err, model.ErrOutdated) {
@@ -137,23 +145,66 @@ func (a *Applier) decide(s *Snapshot, c Command) (decisions []model.Decision, er
 		return nil, err
 	}
 	for _, e := range s.events {
-		d, err := engine.Decide(s, e, s.Now)
-		switch outdated := err != nil || d.Stale || d.Repeated; {
-		case errors.Is(err, errUnread):
-			return nil, errUnread
-		case s.recalled && outdated:
-			return nil, errOutdated
-		case err != nil:
+		d, err := a.decideEvent(s, e)
+		if err != nil {
 			return decisions, err
-		}
-		if on, ok := e.(model.OnRun); ok && d.Stale {
-			a.log.InfoContext(s.ctx, "event is out of date", logkey.BatchID, s.batch, logkey.Phase, on.Phase, logkey.MemberID, on.Member, logkey.EventType, fmt.Sprintf("%T", on.RunEvent))
 		}
 		s.apply(d.Writes)
 		s.claim(d.Claims)
 		decisions = append(decisions, d)
 	}
+	if len(s.events) == 1 && c.Extra == nil && !c.apart {
+		return a.decideOn(s, decisions)
+	}
 	return decisions, nil
+}
+
+// decideEvent lets the engine decide an event on a snapshot.
+func (a *Applier) decideEvent(s *Snapshot, e model.Event) (model.Decision, error) {
+	d, err := engine.Decide(s, e, s.Now)
+	switch outdated := err != nil || d.Stale || d.Repeated; {
+	case errors.Is(err, errUnread):
+		return model.Decision{}, errUnread
+	case s.recalled && outdated:
+		return model.Decision{}, errOutdated
+	case err != nil:
+		return model.Decision{}, err
+	}
+	if on, ok := e.(model.OnRun); ok && d.Stale {
+		a.log.InfoContext(s.ctx, "event is out of date", logkey.BatchID, s.batch, logkey.Phase, on.Phase, logkey.MemberID, on.Member, logkey.EventType, fmt.Sprintf("%T", on.RunEvent))
+	}
+	return d, nil
+}
+
+// decideOn decides the first event that follows from the last decision, and so on, while the decision before
+// changes the batch and does nothing else: its write guards the batch for both, and no message has to be sent
+// in between. An event that cannot be decided so is left to a command of its own.
+func (a *Applier) decideOn(s *Snapshot, decisions []model.Decision) ([]model.Decision, error) {
+	for {
+		last := decisions[len(decisions)-1]
+		if !changesBatchOnly(last) || len(last.Next) == 0 {
+			return decisions, nil
+		}
+		e := last.Next[0]
+		s.assumeBegun(e)
+		d, err := a.decideEvent(s, e)
+		switch {
+		case errors.Is(err, errUnread), errors.Is(err, errOutdated):
+			return nil, err
+		case err != nil || len(d.Counts) > 0: // a counter of the batch has no version to go on with
+			return decisions, nil
+		}
+		s.apply(d.Writes)
+		s.claim(d.Claims)
+		s.after = append(slices.Clone(last.Next[1:]), s.after...)
+		decisions = append(decisions, d)
+	}
+}
+
+// changesBatchOnly reports whether a decision changes the batch, and nothing else follows from it than events.
+func changesBatchOnly(d model.Decision) bool {
+	others := len(d.Runs) + len(d.Members) + len(d.Shards) + len(d.Counts) + len(d.Claims) + len(d.Messages)
+	return d.Batch != nil && others == 0 && !d.Stale && !d.Repeated
 }
 
 // write stores all that the decisions change in one transaction.
@@ -179,16 +230,46 @@ func (a *Applier) operations(s *Snapshot, decisions []model.Decision, c Command)
 	return append(ops, extra...), err
 }
 
-// next returns the commands of the events that follow from decisions.
+// next returns the commands of the events that follow from decisions and are not decided with them.
 func (s *Snapshot) next(decisions []model.Decision) (commands []Command) {
+	var events []model.Event
+	if len(decisions) > len(s.events) { // each but the last is followed by the next one, and by s.after
+		decisions = decisions[len(decisions)-1:]
+	}
 	for _, d := range decisions {
-		for _, e := range d.Next {
-			c := On(e)
-			c.Prime = s.handOn(e, len(commands) == 0)
-			commands = append(commands, c)
+		events = append(events, d.Next...)
+	}
+	events = append(events, s.after...)
+	for i := 0; i < len(events); i++ {
+		e := events[i]
+		c := On(e)
+		if i+1 < len(events) && isFirstPage(e, events[i+1]) {
+			e = events[i+1]
+			c = On(events[i], e)
+			i++
 		}
+		c.Prime = s.handOn(e, events[:i])
+		commands = append(commands, c)
 	}
 	return commands
+}
+
+// isFirstPage reports whether the first page of a phase is fanned out once it is sent: one write has both. That a later
+// page is sent must be stored before the yields of the pages before it are read: see announceYielded of package engine.
+func isFirstPage(sent, fannedOut model.Event) bool {
+	first, ok := sent.(model.PageSent)
+	then, follows := fannedOut.(model.PageFannedOut)
+	return ok && follows && first.Phase == then.Phase && first.Page == then.Page && first.Page == 1
+}
+
+// smaller returns the command of a smaller write, for decisions that do not fit into one: without those that
+// follow from the command, or a page without starting its runs.
+func smaller(c Command, s *Snapshot, decisions []model.Decision) (Command, bool) {
+	if len(decisions) > len(s.events) {
+		c.apart = true
+		return c, true
+	}
+	return split(s.events)
 }
 
 // split returns the command that makes a page without starting its runs, for a page whose runs

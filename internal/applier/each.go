@@ -44,6 +44,9 @@ type try struct {
 	ctx    context.Context
 	work   []Command
 	failed *error // the first error; nil while the command is under way
+	// changed is the batch whose summary is not written yet. If the try fails, Run writes it, since
+	// what the try has done is repeated then.
+	changed *model.Batch
 
 	// Of the first command of work:
 	snapshot  *Snapshot
@@ -132,12 +135,13 @@ func (a *Applier) sendEach(ctx context.Context, tries []*try) {
 func (a *Applier) continueEach(tries []*try) (following []*try) {
 	for _, t := range tries {
 		t.do(func() error {
-			done := t.work[0]
-			t.work = append(t.snapshot.next(t.decisions), t.work[1:]...)
-			if done.More {
+			if !t.work[0].More && a.needsSummary(t.snapshot, t.decisions) {
+				t.changed = t.snapshot.After()
+			}
+			if t.work = append(t.snapshot.next(t.decisions), t.work[1:]...); len(t.work) > 0 {
 				return nil
 			}
-			return a.summarize(t.snapshot, t.decisions)
+			return a.summarize(t.ctx, t.changed)
 		})
 		if *t.failed == nil && len(t.work) > 0 {
 			following = append(following, t)

@@ -117,6 +117,8 @@ func (o *Outbox) addOfBatch(b *model.Batch, m model.Message, now time.Time) erro
 		o.Events = append(o.Events, MemberRemovedMessage(b.ID, m.Member))
 	case model.Check:
 		o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkCheck, b.Checks.Task, m.Page))
+	case model.WriteItems:
+		o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkItems, fmt.Sprintf("rev-%d", b.Revision), 0))
 	case model.Release:
 		o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkRelease, b.ReleaseTask(), 0))
 	case model.CancelRuns:

@@ -11,7 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// recallCache remembers runs, and the members in a phase, as this process last wrote or read them,
+// recallCache remembers runs, the members in a phase and batches, as this process last wrote or read them,
 // which spares the reads of the next result. Another process may have written them since. So a
 // recalled document only serves decisions that write it, which its ETag guards; the applier takes
 // others again on the stored documents.
@@ -27,7 +27,7 @@ type recallCache struct {
 }
 
 type recalledDoc struct {
-	doc  any // a *model.Run or a *model.Member
+	doc  any // a *model.Run, a *model.Member or a *model.Batch
 	etag string
 	size int // of doc and the entry, in bytes
 }
@@ -82,7 +82,7 @@ func recall[T any](c *recallCache, key store.Key) (doc *T, etag string) {
 	return doc, d.etag
 }
 
-// remember keeps a document as it was just written or read. It does not keep a run that has ended
+// remember keeps a document as it was just written or read. It does not keep a run or a batch that has ended
 // and a member who is in no phase, which are not needed, and a document of a later version of this
 // program.
 func (c *recallCache) remember(key store.Key, doc any, version store.Version) {
@@ -95,6 +95,9 @@ func (c *recallCache) remember(key store.Key, doc any, version store.Version) {
 	case *model.Member:
 		needed = doc.OpenPhase != 0
 		size += sizeOfMember(doc)
+	case *model.Batch:
+		needed = !doc.Status.Terminal()
+		size += sizeOfBatch(doc)
 	default:
 		return
 	}
@@ -111,6 +114,8 @@ var (
 	stepSize      = int(reflect.TypeFor[model.Step]().Size())
 	abandonedSize = int(reflect.TypeFor[model.Abandoned]().Size())
 	memberSize    = int(reflect.TypeFor[model.Member]().Size())
+	batchSize     = int(reflect.TypeFor[model.Batch]().Size())
+	phaseSize     = int(reflect.TypeFor[model.Phase]().Size())
 	timeSize      = 24
 	mapSize       = 48 + 8*40 // of up to eight values
 )
@@ -132,6 +137,15 @@ func sizeOfRun(r *model.Run) int {
 func sizeOfMember(m *model.Member) int {
 	return memberSize + len(m.Key) + len(m.Hash) + len(m.Error) + 8*len(m.Queue) + 4*timeSize +
 		sizeOfMap(m.Data) + sizeOfMap(m.WorkerData) + sizeOfOverrides(m.Overrides)
+}
+
+// sizeOfBatch is about what a batch takes. What only large batches have, such as members who join, is counted in general.
+func sizeOfBatch(b *model.Batch) int {
+	size := batchSize + len(b.Error) + 10*timeSize + 64*(len(b.Joining)+len(b.Moves))
+	for _, p := range b.Phases {
+		size += phaseSize + len(p.Name) + len(p.Reason) + 4*timeSize
+	}
+	return size
 }
 
 func sizeOfOverrides(overrides map[string]model.Override) (size int) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -25,14 +26,15 @@ type Snapshot struct {
 	applier  *Applier
 	batch    int
 	from     source
-	recalled bool // a document came from the memory of this process
+	recalled bool // a document came from the memory of this process, or was taken for new
 
-	events  []model.Event // that are decided on the snapshot
+	events  []model.Event // of the command that is decided on the snapshot
+	after   []model.Event // that follow from its decisions behind those that follow from the last one
 	docs    map[store.Key]*document
 	changed []store.Key // in the order of their first change
 	counts  []model.Count
 	claims  []store.Key       // of entries of the cache that the decisions claim
-	shards  map[int]store.Key // that operations read back after their count, by the place of the operation
+	back    map[int]store.Key // documents that operations read back after their count, by the place of the operation
 	mode    *model.DispatchMode
 }
 
@@ -67,6 +69,29 @@ func Prime[T any](s *Snapshot, key store.Key, item store.Item[T]) {
 // AssumeNew spares the read of a batch that is being created. If the batch exists, the write fails
 // and the next attempt reads it.
 func (s *Snapshot) AssumeNew() { s.docs[s.BatchKey()] = &document{} }
+
+// assumeBegun spares the read of what an event begins after a change of the batch: the page of a phase or the run of
+// a sequence, which there cannot have been before. If it exists, the write fails and the next attempt reads it.
+func (s *Snapshot) assumeBegun(e model.Event) {
+	if s.from == storeOnly {
+		return
+	}
+	var key store.Key
+	switch e := e.(type) {
+	case model.PageDue:
+		key = store.ShardKey(s.batch, e.Phase, e.Page)
+	case model.OnRun:
+		if _, starts := e.RunEvent.(model.RunStarted); !starts || e.Member != 0 {
+			return
+		}
+		key = store.RunKey(s.batch, e.Phase, e.Member)
+	default:
+		return
+	}
+	if _, ok := s.docs[key]; !ok {
+		s.docs[key], s.recalled = &document{}, true
+	}
+}
 
 // recallInto gives a snapshot a document that this process remembers, unless it has the document.
 func recallInto[T any](s *Snapshot, key store.Key) {
@@ -132,8 +157,15 @@ func (s *Snapshot) LoadBatch() (*model.Batch, error) {
 	}
 	if !seen {
 		s.applier.batches.noteMode(b, s.Now)
+		s.applier.recalls.remember(s.BatchKey(), b, s.docs[s.BatchKey()].version)
 	}
 	return b, nil
+}
+
+// LoadBatchToWrite implements model.State.
+func (s *Snapshot) LoadBatchToWrite() (*model.Batch, error) {
+	recallInto[model.Batch](s, s.BatchKey())
+	return s.LoadBatch()
 }
 
 // LoadDispatchMode implements model.State.
@@ -277,10 +309,10 @@ func (s *Snapshot) Member(id int) (was, is *model.Member) {
 }
 
 // handOn returns the function that gives the snapshot of a following event documents that this one
-// has.
-func (s *Snapshot) handOn(e model.Event, first bool) func(*Snapshot) {
+// has. Before are the events that follow ahead of it.
+func (s *Snapshot) handOn(e model.Event, before []model.Event) func(*Snapshot) {
 	handed := map[store.Key]document{}
-	for _, key := range s.handedKeys(e, first) {
+	for _, key := range s.handedKeys(e, before) {
 		if d, ok := s.docs[key]; ok {
 			handed[key] = document{was: d.is, is: d.is, version: d.version}
 		}
@@ -292,19 +324,23 @@ func (s *Snapshot) handOn(e model.Event, first bool) func(*Snapshot) {
 	}
 }
 
-// handedKeys returns the keys of the documents that a following event gets: the shard that was read
-// back with its count, an ended run, and for the steps of a fan-out the batch. If the batch has
-// changed since, their write loses the race, or the page is looked after once it exists. First is
-// the first event that follows: if late members catch up before them, the steps behind it load the
-// batch as it is then.
-func (s *Snapshot) handedKeys(e model.Event, first bool) []store.Key {
+// handedKeys returns the keys of the documents that a following event gets: the shard or the batch that was read
+// back with its count, an ended run, and for the steps of a fan-out and of a sequence the batch. If the batch has
+// changed since, their write loses the race, or the page is looked after once it exists. If late members catch up
+// before them, or a page is counted in the batch, the steps behind it load the batch as it is then.
+func (s *Snapshot) handedKeys(e model.Event, before []model.Event) []store.Key {
 	switch e := e.(type) {
 	case model.ShardCounted:
 		if !e.Again {
 			return []store.Key{store.ShardKey(s.batch, e.Phase, e.Page)}
 		}
-	case model.CatchUpDue, model.PageDue, model.PageFannedOut:
-		if b := s.After(); b != nil && !s.countsInBatch() && (first || len(b.Joining) == 0) {
+	case model.PhaseCounted: // the last count of several finds all of them
+		if s.readsBack(s.BatchKey()) {
+			return []store.Key{s.BatchKey()}
+		}
+	case model.CatchUpDue, model.PageDue, model.PageFannedOut, model.SequenceSent:
+		counted := slices.ContainsFunc(before, func(e model.Event) bool { _, ok := e.(model.ShardCounted); return ok })
+		if b := s.After(); b != nil && !s.countsInBatch() && !counted && (len(before) == 0 || len(b.Joining) == 0) {
 			return []store.Key{s.BatchKey()}
 		}
 	case model.OnRun:
@@ -320,4 +356,14 @@ func (s *Snapshot) handedKeys(e model.Event, first bool) []store.Key {
 		return []store.Key{store.MemberKey(s.batch, e.Member), s.BatchKey()}
 	}
 	return nil
+}
+
+// readsBack reports whether a write of the snapshot reads a document back.
+func (s *Snapshot) readsBack(key store.Key) bool {
+	for _, k := range s.back {
+		if k == key {
+			return true
+		}
+	}
+	return false
 }

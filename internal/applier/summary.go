@@ -11,19 +11,33 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// summarize writes the summary of the batch that decisions have changed. It also does so for
-// decisions that came again, if this process has not written the summary of that revision: the
-// process that first took them may have died before it wrote the summary.
-func (a *Applier) summarize(s *Snapshot, decisions []model.Decision) error {
+// needsSummary reports whether decisions have changed the batch, and so its summary. Decisions that came
+// again need it too, if this process has not written the summary of that revision: the process that first
+// took them may have died before it wrote the summary.
+func (a *Applier) needsSummary(s *Snapshot, decisions []model.Decision) bool {
 	b := s.After()
+	if b == nil {
+		return false
+	}
+	repeated := slices.ContainsFunc(decisions, func(d model.Decision) bool { return d.Repeated })
+	return s.writesBatch() || repeated && !a.batches.summarized(b)
+}
+
+// summarize writes the summary of a batch; none for nil.
+func (a *Applier) summarize(ctx context.Context, b *model.Batch) error {
 	if b == nil {
 		return nil
 	}
-	repeated := slices.ContainsFunc(decisions, func(d model.Decision) bool { return d.Repeated })
-	if s.writesBatch() || repeated && !a.batches.summarized(b) {
-		return a.UpsertSummary(s.ctx, b)
+	return a.UpsertSummary(ctx, b)
+}
+
+// EnsureSummary writes the summary of a batch unless this process has written it: the process that changed the batch may
+// have died before.
+func (a *Applier) EnsureSummary(ctx context.Context, b *model.Batch) error {
+	if a.batches.summarized(b) {
+		return nil
 	}
-	return nil
+	return a.UpsertSummary(ctx, b)
 }
 
 // UpsertSummary writes the summary of a batch, unless a newer summary is stored: another process may
@@ -39,7 +53,7 @@ func (a *Applier) UpsertSummary(ctx context.Context, b *model.Batch) error {
 			return err
 		}
 	}
-	if err := a.logDetached(ctx, b); err != nil {
+	if err := a.reportFailedDetached(ctx, b); err != nil {
 		return err
 	}
 	key, summary := store.EntryKey(b.ID), store.SummaryOf(b)

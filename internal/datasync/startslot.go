@@ -87,7 +87,7 @@ func (s *syncRun) createBatch(ctx context.Context, start time.Time) (b store.Ite
 	if err != nil {
 		return b, false, err
 	}
-	st, existed, err := s.syncer.members.CreateDocument(ctx, audit.Scheduler, model.BatchCreated{ID: id, Runbook: s.name, Version: s.version, Start: &start, At: s.syncer.now()})
+	st, existed, err := s.syncer.members.CreateDocument(ctx, audit.Scheduler, model.BatchCreated{ID: id, Runbook: s.name, Version: s.version, Start: &start, At: s.syncer.now()}, nil)
 	if err != nil && !existed && (st == nil || st.Written == nil) {
 		return b, false, err
 	}

@@ -11,7 +11,7 @@ import (
 // phase after the one that was asked for.
 func TestAdvanceStartsTheNamedPhaseOnce(t *testing.T) {
 	t.Parallel()
-	fannedOut := func(c *crowd) { c.must(model.PhaseFannedOut{Phase: 1, Pages: 3}) }
+	fannedOut := func(c *crowd) { c.must(model.PageFannedOut{Phase: 1, Page: 3}) }
 	ended := func(succeeded, failed int) func(*crowd) {
 		return func(c *crowd) {
 			fannedOut(c)
@@ -54,7 +54,7 @@ func TestAdvanceStartsTheNamedPhaseOnce(t *testing.T) {
 		{name: "again when the next one runs", before: all(start("create"), ended(99, 1), start("move")), phase: "create", refused: `still in phase "move"`},
 		{
 			name: "again when the next one has ended", before: all(start("create"), ended(99, 1), start("move"), func(c *crowd) {
-				c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
+				c.must(model.PageFannedOut{Phase: 2, Page: 3})
 				c.counts(2, 99, 0)
 			}), phase: "create", refused: `the next phase is "clean", and the last started phase is "move"`,
 		},
@@ -97,7 +97,7 @@ func TestAdvanceToTheLastPhaseIsRepeatedAfterTheBatchHasEnded(t *testing.T) {
 	c := batchOf(t, three, true)
 	for phase, name := range []string{"create", "move", "clean"} {
 		c.must(model.Advanced{Phase: name})
-		c.must(model.PhaseFannedOut{Phase: phase + 1, Pages: 3})
+		c.must(model.PageFannedOut{Phase: phase + 1, Page: 3})
 		c.counts(phase+1, 100, 0)
 	}
 	c.wantBatch(model.BatchCompleted)

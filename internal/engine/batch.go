@@ -10,11 +10,16 @@ import (
 
 // NewBatch makes a batch with its phase executions, all pending. A nil start is a
 // manual batch: its phases have no due time. The init sequence, where the runbook
-// has one, is the first execution.
+// has one, is the first execution, behind the call that lists the items. A batch with such a call has no
+// members yet, and is filling.
 func NewBatch(id int, rb *runbook.Runbook, version, members int, start *time.Time, by string, now time.Time) model.Batch {
 	b := model.Batch{
 		ID: id, Runbook: rb.Name, Version: version, Status: model.BatchActive, Manual: start == nil,
 		CreatedBy: by, StartTime: start, DetectedAt: now.UTC(), Members: members, Pages: model.PageOf(members),
+	}
+	if rb.ListsItems() {
+		b.Status, b.Filling, b.Pages = model.BatchDetected, true, 0
+		b.Phases = append(b.Phases, model.Phase{ID: 1, Kind: model.KindItems, Name: runbook.ItemsName, Version: version, Status: model.PhasePending})
 	}
 	if len(rb.Init) > 0 {
 		b.Status = model.BatchDetected
@@ -147,14 +152,18 @@ func onBatchExpired(b *model.Batch, now time.Time) model.Decision {
 	return batchChanged(b)
 }
 
-// onBatchUpdated gives a batch other details, also after its end.
-func onBatchUpdated(b *model.Batch, e model.BatchUpdated) model.Decision {
+// onBatchUpdated gives a batch other details, also after its end. The owner of a request stays: its result is for the
+// owner, and so are the variables of the steps that have run.
+func onBatchUpdated(b *model.Batch, e model.BatchUpdated) (model.Decision, error) {
 	next := b.With(e.Name, e.Note, e.Owner)
-	if next == b.BatchDetails {
-		return model.Decision{Repeated: true}
+	switch {
+	case next == b.BatchDetails:
+		return model.Decision{Repeated: true}, nil
+	case b.Requested != nil && next.Owner != b.Owner:
+		return model.Decision{}, model.Refusef("batch %d was started by a request, and its result is for %s: send a request for the other owner", b.ID, b.Owner)
 	}
 	b.BatchDetails = next
-	return batchChanged(b)
+	return batchChanged(b), nil
 }
 
 // onBatchFilled opens a batch whose members are stored: it announces the init sequence,
@@ -162,7 +171,7 @@ func onBatchUpdated(b *model.Batch, e model.BatchUpdated) model.Decision {
 // without members fails.
 func onBatchFilled(b *model.Batch, now time.Time) model.Decision {
 	switch {
-	case b.Manual || b.HasEnded():
+	case b.Manual || b.HasEnded() || b.IsListing(): // listed items open their batch
 		return model.Decision{Stale: true}
 	case !b.Filling:
 		return model.Decision{Repeated: true, Messages: append(checksDue(b), NextDue(b, now)...)}

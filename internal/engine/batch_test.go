@@ -117,7 +117,7 @@ func TestManualBatchAdvancesThroughInitAndEachPhase(t *testing.T) {
 		if d := c.must(next(c.b)); outcome(d)[0] != any(model.Announce{Phase: phase}) {
 			t.Fatalf("advance: %v", d.Messages)
 		}
-		c.must(model.PhaseFannedOut{Phase: phase, Pages: 3})
+		c.must(model.PageFannedOut{Phase: phase, Page: 3})
 		_, err := c.on(next(c.b))
 		var refusal *model.Refusal
 		if !errors.As(err, &refusal) {
@@ -166,11 +166,11 @@ func TestPhaseAndBatchEnd(t *testing.T) {
 			c.must(next(c.b))
 			c.initEnds(true)
 			c.must(next(c.b))
-			c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
+			c.must(model.PageFannedOut{Phase: 2, Page: 3})
 			c.count(2, 3, tt.createOK, tt.createFailed)
 			c.must(next(c.b))
 			c.count(3, 3, tt.verifyOK, tt.verifyFailed) // all shards may report before the fan-out is known to be over
-			c.must(model.PhaseFannedOut{Phase: 3, Pages: 3})
+			c.must(model.PageFannedOut{Phase: 3, Page: 3})
 			if c.b.Phases[1].Status != tt.create || c.b.Phases[2].Status != tt.verify || c.b.Status != tt.batch {
 				t.Fatalf("create %s, verify %s, batch %s", c.b.Phases[1].Status, c.b.Phases[2].Status, c.b.Status)
 			}
@@ -212,7 +212,7 @@ func TestPhaseWaitsUntilTheEarlierOnesAreFannedOut(t *testing.T) {
 	if d := c.must(model.PhaseDue{Phase: 3}); !d.Stale {
 		t.Fatal("a phase overtook one that is being fanned out")
 	}
-	d := c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
+	d := c.must(model.PageFannedOut{Phase: 2, Page: 3})
 	if len(outcome(d)) != 1 || outcome(d)[0] != any(model.Announce{Phase: 3, FanOut: "rev-4"}) {
 		t.Fatalf("effects of the end of the fan-out: %v", d.Messages)
 	}
@@ -231,7 +231,7 @@ func TestPhasesOfOneMomentBeginInTheirOrderWhateverTheClock(t *testing.T) {
 	c.wantStale(model.PhaseDue{Phase: 2})
 	c.must(model.PhaseDue{Phase: 1})
 	c.wantStale(model.PhaseDue{Phase: 2})
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 1, Page: 3})
 	c.must(model.PhaseDue{Phase: 2})
 	c.wantPhase(2, model.PhaseDispatched, "")
 	c.wantPhase(3, model.PhasePending, "")

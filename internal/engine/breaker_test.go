@@ -18,7 +18,7 @@ func breaking(t *testing.T, stopWhen string) *crowd {
 	c := batchOf(t, strings.Replace(three, "- name: move\n", "- name: move\n    stop_when: {failed: "+stopWhen+"}\n", 1), true)
 	c.b.Members, c.b.Removed = 200, 10
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 1, Page: 3})
 	c.counts(1, 170, 20)
 	c.must(next(c.b))
 	if c.b.Phases[1].StopWhen == nil || c.b.Phases[0].StopWhen != nil {
@@ -120,7 +120,7 @@ func TestFailuresDuringAPauseReplaceIt(t *testing.T) {
 func TestPhaseDoesNotEndBeforeItsFailuresAreDecidedOn(t *testing.T) {
 	t.Parallel()
 	for name, event := range map[string]model.Event{
-		"the last page": model.PhaseCounted{Phase: 2}, "the end of the fan-out": model.PhaseFannedOut{Phase: 2, Pages: 3},
+		"the last page": model.PhaseCounted{Phase: 2}, "the end of the fan-out": model.PageFannedOut{Phase: 2, Page: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -156,7 +156,7 @@ phases:
 `, true)
 	c.b.Members = 20
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: c.b.PageCount()})
+	c.must(model.PageFannedOut{Phase: 1, Page: c.b.PageCount()})
 	c.b.Phases[0].FailedSoFar = 2
 	c.must(model.FailureCounted{Phase: 1})
 	c.wantPaused("system: phase only: 2 of 20 members failed; stop_when: 10%")

@@ -130,7 +130,7 @@ func TestPausedBatchBeginsNothingAndResumesWhatItHeld(t *testing.T) {
 		t.Fatalf("paused again: %+v", d)
 	}
 	c.wantStale(model.PhaseDue{Phase: 2})
-	wantOutcome(t, c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})) // a page was on its way
+	wantOutcome(t, c.must(model.PageFannedOut{Phase: 2, Page: 3})) // a page was on its way
 	c.wantStale(model.PhaseDue{Phase: 3})
 	d := c.must(model.BatchResumed{})
 	if c.b.Paused != nil || len(outcome(d)) != 2 || outcome(d)[0] != any(model.Release{}) || outcome(d)[1].(model.Announce).Phase != 3 {
@@ -193,7 +193,7 @@ func TestCancelStopsWhatIsUnderWayAndBeginsNothing(t *testing.T) {
 	c.must(next(c.b))
 	c.initEnds(true)
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 2, Page: 3})
 	c.must(model.BatchPaused{By: by})
 	revoke := model.Revoke{Through: by.At.Add(5 * time.Second)}
 	wantOutcome(t, c.must(model.BatchCancelRequested{By: by}), revoke, model.CancelRuns{})
@@ -410,7 +410,7 @@ func TestPhaseWhoseOnCompleteStepsDidNotRunIsCancelledWithItsBatch(t *testing.T)
 	t.Parallel()
 	c := batchOf(t, merging, true)
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 1, Page: 3})
 	c.must(model.BatchCancelRequested{By: by})
 	wantOutcome(t, c.counts(1, 100, 0))
 	c.must(model.BatchDrained{})

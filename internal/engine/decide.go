@@ -70,7 +70,7 @@ func decideBatch(s model.State, e model.Event, now time.Time) (model.Decision, e
 // batchDecisions are the groups of events on a batch. Each gets the stored batch and a copy to
 // change, and reports whether the event belongs to its group.
 var batchDecisions = []func(s model.State, stored, b *model.Batch, e model.Event, now time.Time) (d model.Decision, known bool, err error){
-	decidePhase, decideFanOut, decideControl, decideMembership, decideRemovalHold,
+	decidePhase, decideFanOut, decideControl, decideItems, decideMembership, decideRemovalHold,
 }
 
 // decidePhase applies an event on the course of phases and sequences.
@@ -104,9 +104,7 @@ func decideFanOut(s model.State, stored, b *model.Batch, e model.Event, now time
 	case model.PageResumed:
 		d, err = onPageResumed(s, e, now)
 	case model.PageFannedOut:
-		d, err = onPageFannedOut(s, stored, e)
-	case model.PhaseFannedOut:
-		d = onPhaseFannedOut(b, e, now)
+		d, err = onPageFannedOut(s, b, e, now)
 	case model.CatchUpDue:
 		d = onCatchUpDue(stored, e)
 	case model.PageCaughtUp:
@@ -135,7 +133,7 @@ func decideControl(s model.State, _, b *model.Batch, e model.Event, now time.Tim
 	case model.BatchExpired:
 		d = onBatchExpired(b, now)
 	case model.BatchUpdated:
-		d = onBatchUpdated(b, e)
+		d, err = onBatchUpdated(b, e)
 	case model.EarlierStartsReleased:
 		d = onEarlierStartsReleased(b, e)
 	case model.SecretsErased:
@@ -146,6 +144,21 @@ func decideControl(s model.State, _, b *model.Batch, e model.Event, now time.Tim
 		return model.Decision{}, false, nil
 	}
 	return d, true, err
+}
+
+// decideItems applies an event on the items that a function listed.
+func decideItems(_ model.State, _, b *model.Batch, e model.Event, now time.Time) (d model.Decision, known bool, err error) {
+	switch e := e.(type) {
+	case model.ItemsTaken:
+		d = onItemsTaken(b, e)
+	case model.ItemsWritten:
+		d = onItemsWritten(b, e, now)
+	case model.ItemsUnchanged:
+		d = onItemsUnchanged(b, e, now)
+	default:
+		return model.Decision{}, false, nil
+	}
+	return d, true, nil
 }
 
 // decideMembership applies an event on who takes part.

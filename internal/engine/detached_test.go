@@ -23,7 +23,7 @@ func trained(t *testing.T) *person {
 	t.Helper()
 	c := batchOf(t, training, true)
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 1, Page: 3})
 	c.counts(1, 90, 10)
 	merge := &person{t: t, rb: c.rb, batch: c.b, at: now}
 	merge.without(1)
@@ -110,7 +110,7 @@ func TestDetachedStepsWaitForTheStepsBeforeThem(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, training, true)
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 1, Page: 3})
 	c.counts(1, 90, 10)
 	p := &person{t: t, rb: c.rb, batch: c.b, at: now}
 	p.without(1)
@@ -131,7 +131,7 @@ func TestPausedDetachedStepsAreReleasedAtTheEnd(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, training, true)
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 1, Page: 3})
 	c.counts(1, 90, 10)
 	p := &person{t: t, rb: c.rb, batch: c.b, at: now}
 	p.without(1)
@@ -149,7 +149,7 @@ func TestAShadowBeginsNoDetachedSteps(t *testing.T) {
 	c := batchOf(t, training, true)
 	c.b.Requested = &model.Requested{Shadow: true}
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 1, Page: 3})
 	c.counts(1, 90, 10)
 	merge := &person{t: t, rb: c.rb, batch: c.b, at: now}
 	merge.without(1)

@@ -46,7 +46,7 @@ func TestNothingBeginsInABatchThatIsBeingFilled(t *testing.T) {
 			}
 			for id := range c.b.Phases {
 				c.wantStale(model.PhaseDue{Phase: 1 + id})
-				c.wantStale(model.PhaseFannedOut{Phase: 1 + id, Pages: 2})
+				c.wantStale(model.PageFannedOut{Phase: 1 + id, Page: 2})
 				if d := c.must(model.PhaseCounted{Phase: 1 + id}); d.Batch != nil || len(outcome(d)) > 0 {
 					t.Fatalf("%+v", d)
 				}

@@ -39,7 +39,7 @@ func (c *crowd) phase(id int) model.Phase { return c.b.Phases[id-1] }
 func (c *crowd) through(phase, succeeded, failed int) model.Decision {
 	c.t.Helper()
 	c.must(model.PhaseDue{Phase: phase})
-	c.must(model.PhaseFannedOut{Phase: phase, Pages: c.b.PageCount()})
+	c.must(model.PageFannedOut{Phase: phase, Page: c.b.PageCount()})
 	return c.counts(phase, succeeded, failed)
 }
 
@@ -79,7 +79,7 @@ func TestGateHoldsAPhaseThatIsDueAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, false)
 	c.must(model.PhaseDue{Phase: 1})
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 1, Page: 3})
 	c.must(model.PhaseDue{Phase: 2})
 	c.wantPhase(2, model.PhasePending, `95% of the members succeed in phase "create", where not all have ended`)
 	wantOutcome(t, c.counts(1, 94, 6))
@@ -174,7 +174,7 @@ func TestGateRefusesTheAdvanceOfAManualBatchAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, true)
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 1, Page: 3})
 	c.counts(1, 94, 6)
 	_, err := c.on(next(c.b))
 	wantRefusal(t, err, "94 of 100")
@@ -207,7 +207,7 @@ func TestPhaseBehindOneThatIsHeldIsHeldToo(t *testing.T) {
 	c.must(model.PhaseApproved{Phase: 2, By: by})
 	c.must(model.PhaseDue{Phase: 2})
 	c.wantStale(model.PhaseDue{Phase: 3})
-	d := c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
+	d := c.must(model.PageFannedOut{Phase: 2, Page: 3})
 	if len(outcome(d)) != 1 || outcome(d)[0].(model.Announce).Phase != 3 {
 		t.Fatalf("effects %v", d.Messages)
 	}

@@ -26,10 +26,10 @@ func midway(t *testing.T) *crowd {
 	t.Helper()
 	c := batchOf(t, three, true)
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 1, Page: 3})
 	c.counts(1, 100, 0)
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 2, Page: 3})
 	return c
 }
 
@@ -57,8 +57,8 @@ func TestLateMembersTakePartInThePhasesToCome(t *testing.T) {
 	c.counts(1, 102, 0)
 	c.counts(2, 102, 0)
 	c.must(next(c.b))
-	wantOutcome(t, c.must(model.PhaseFannedOut{Phase: 3, Pages: 3}), model.Announce{Phase: 3, Page: 4})
-	c.must(model.PhaseFannedOut{Phase: 3, Pages: 4})
+	wantOutcome(t, c.must(model.PageFannedOut{Phase: 3, Page: 3}), model.Announce{Phase: 3, Page: 4})
+	c.must(model.PageFannedOut{Phase: 3, Page: 4})
 	c.counts(3, 102, 0)
 	c.wantBatch(model.BatchActive) // until they have caught up, runs of theirs may be missing
 	c.must(model.PageCaughtUp{Page: 4})
@@ -80,10 +80,10 @@ func TestFanOutReachesMembersWhoWereAddedBeforeIt(t *testing.T) {
 	join(4)
 	c.must(next(c.b))
 	join(5)
-	wantOutcome(t, c.must(model.PhaseFannedOut{Phase: 1, Pages: 3}), model.Announce{Phase: 1, Page: 4})
+	wantOutcome(t, c.must(model.PageFannedOut{Phase: 1, Page: 3}), model.Announce{Phase: 1, Page: 4})
 	join(6)
-	wantOutcome(t, c.must(model.PhaseFannedOut{Phase: 1, Pages: 5}), model.Announce{Phase: 1, Page: 6})
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 6})
+	wantOutcome(t, c.must(model.PageFannedOut{Phase: 1, Page: 5}), model.Announce{Phase: 1, Page: 6})
+	c.must(model.PageFannedOut{Phase: 1, Page: 6})
 	if p := c.phase(1); !p.FannedOut || p.Shards != 6 {
 		t.Fatalf("%+v", p)
 	}
@@ -108,8 +108,8 @@ func TestPhaseReachesWhoIsAddedAfterEverybodyHasLeft(t *testing.T) {
 	c.b = *d.Batch
 	c.must(next(c.b))
 	c.must(model.MembersJoined{Members: 1, Key: "zoe"})
-	wantOutcome(t, c.must(model.PhaseFannedOut{Phase: 1, Pages: 1}), model.Announce{Phase: 1, Page: 2})
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 2})
+	wantOutcome(t, c.must(model.PageFannedOut{Phase: 1, Page: 1}), model.Announce{Phase: 1, Page: 2})
+	c.must(model.PageFannedOut{Phase: 1, Page: 2})
 	if p := &c.b.Phases[0]; !p.FannedOut || p.Shards != 2 {
 		t.Fatalf("%+v", p)
 	}
@@ -130,7 +130,7 @@ func TestFanOutContinuesWithThePagesThatWereAddedBehindIt(t *testing.T) {
 		t.Fatalf("the phase that is being fanned out is among those to catch up on: %v", got)
 	}
 	for range 2 { // the last page of the fan-out comes twice
-		wantOutcome(t, c.must(model.PhaseFannedOut{Phase: 3, Pages: 3}), model.Announce{Phase: 3, Page: 4})
+		wantOutcome(t, c.must(model.PageFannedOut{Phase: 3, Page: 3}), model.Announce{Phase: 3, Page: 4})
 	}
 	if c.phase(3).FannedOut {
 		t.Fatal("the fan-out is over without the last page")
@@ -143,7 +143,7 @@ func TestLateMembersCatchUpOnTheNewestVersionOfEachPhaseInTheirOrder(t *testing.
 	c.must(model.VersionPublished{Version: 4, Rerun: true}) // 4: create, 5: move, 6: clean
 	c.counts(2, 100, 0)
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 4, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 4, Page: 3})
 	d := c.must(model.MembersJoined{Members: 1, Key: "zoe"})
 	if got := outcome(d)[0].(model.CatchUp).Phases; !slices.Equal(got, []int{4, 2}) {
 		t.Fatalf("phases %v", got)
@@ -174,7 +174,7 @@ func TestNobodyJoinsABatchThatHasEnded(t *testing.T) {
 	c := midway(t)
 	c.counts(2, 0, 100)
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 3, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 3, Page: 3})
 	c.counts(3, 0, 0)
 	c.wantBatch(model.BatchCompleted)
 	_, err := c.on(model.MembersJoined{Members: 1, Key: "zoe"})

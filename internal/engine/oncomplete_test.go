@@ -28,7 +28,7 @@ func onComplete(t *testing.T) *person {
 	t.Helper()
 	c := batchOf(t, merging, true)
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 1, Page: 3})
 	wantOutcome(t, c.counts(1, 90, 10), start(1))
 	p := &person{t: t, rb: c.rb, batch: c.b, at: now}
 	p.without(1)
@@ -85,7 +85,7 @@ func TestPhaseIsNotLeftWhileItsOnCompleteStepsRun(t *testing.T) {
 func TestOnCompleteIsRequestedAgainUntilItHasEnded(t *testing.T) {
 	t.Parallel()
 	p := onComplete(t)
-	for _, e := range []model.Event{model.PhaseCounted{Phase: 1}, model.PhaseFannedOut{Phase: 1, Pages: 3}} {
+	for _, e := range []model.Event{model.PhaseCounted{Phase: 1}, model.PageFannedOut{Phase: 1, Page: 3}} {
 		d := p.onBatch(e)
 		if !d.Repeated {
 			t.Fatalf("%T again: %+v", e, d)
@@ -105,15 +105,15 @@ func TestOnCompleteFollowsTheFanOutWhereTheMembersWereFaster(t *testing.T) {
 	p := &c.b.Phases[0]
 	p.ShardsClosed, p.Succeeded = 3, 100
 	wantOutcome(t, c.must(model.PhaseCounted{Phase: 1}))
-	wantOutcome(t, c.must(model.PhaseFannedOut{Phase: 1, Pages: 3}), start(1))
-	wantOutcome(t, c.must(model.PhaseFannedOut{Phase: 1, Pages: 3}), start(1))
+	wantOutcome(t, c.must(model.PageFannedOut{Phase: 1, Page: 3}), start(1))
+	wantOutcome(t, c.must(model.PageFannedOut{Phase: 1, Page: 3}), start(1))
 }
 
 func TestPhaseInWhichNobodyTookPartRunsNoOnComplete(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, merging, true)
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 1, Page: 3})
 	wantOutcome(t, c.counts(1, 0, 0))
 	c.wantPhase(1, model.PhaseFailed, "no active member")
 }

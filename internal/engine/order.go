@@ -27,11 +27,14 @@ func inOrder(b *model.Batch) []*model.Phase {
 	return all
 }
 
-// NextDue announces the init sequence that is to begin, or the first phase that is
+// NextDue announces the call that lists the items or the init sequence that is to begin, or the first phase that is
 // due and had to wait until now: for the filling of the batch, for the init sequence, for
 // the fan-out of an earlier phase, for a pause or for a gate. In quiet hours no phase is
 // announced.
 func NextDue(b *model.Batch, now time.Time) []model.Message {
+	if b.IsListing() {
+		return nextItems(b)
+	}
 	first := firstDue(b, now)
 	if b.Status == model.BatchDetected && !b.Manual && !b.Filling {
 		first = pendingInit(b)

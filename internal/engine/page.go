@@ -268,9 +268,9 @@ func repeatStart(d *model.Decision, s model.State, run *model.Run, openPhase int
 // ends the fan-out after the last page. Where the page after it is made, the message that made it goes
 // on: several announcements of one page, each of which went on to the last page, would be so many
 // fan-outs of the phase.
-func onPageFannedOut(s model.State, b *model.Batch, e model.PageFannedOut) (model.Decision, error) {
+func onPageFannedOut(s model.State, b *model.Batch, e model.PageFannedOut, now time.Time) (model.Decision, error) {
 	if e.Page >= b.PageCount() {
-		return model.Decision{Next: []model.Event{model.PhaseFannedOut{Phase: e.Phase, Pages: e.Page}}}, nil
+		return endFanOut(b, e, now), nil
 	}
 	if made, err := s.LoadShard(e.Phase, e.Page+1); err != nil || made != nil {
 		return model.Decision{Stale: true}, err

@@ -17,7 +17,7 @@ func onPhaseDue(b *model.Batch, e model.PhaseDue, now time.Time) (model.Decision
 	switch {
 	case !ok || p.Kind == model.KindRemoval || p.Kind == model.KindDetached:
 		return model.Decision{}, model.Refusef("batch %d has no phase execution %d", b.ID, e.Phase)
-	case b.Filling, b.DispatchMode() != model.Running:
+	case b.Filling && p.Kind != model.KindItems, b.DispatchMode() != model.Running:
 		return model.Decision{Stale: true}, nil
 	case p.Kind == model.KindPhase && page > b.PageCount()+FanOutWindow:
 		return model.Decision{}, model.Refusef("batch %d has %d pages of members, not %d", b.ID, b.PageCount(), page)
@@ -49,7 +49,7 @@ func isReady(b *model.Batch, p *model.Phase, now time.Time) bool {
 		return false
 	case p.DueAt != nil && now.Before(p.DueAt.Add(-model.ClockSlack)): // the message is of the time before the batch was rescheduled
 		return false
-	case p.Kind == model.KindInit:
+	case p.Kind == model.KindInit, p.Kind == model.KindItems:
 		return b.Status == model.BatchDetected
 	}
 	return b.Status == model.BatchActive && !waitsForEarlier(b, p)
@@ -60,7 +60,7 @@ func isReady(b *model.Batch, p *model.Phase, now time.Time) bool {
 // run of an init sequence sees to itself: announcing init again would send a slow first
 // step to the worker a second time.
 func fanOut(b *model.Batch, p *model.Phase, page int, name string) []model.Event {
-	if p.Kind == model.KindInit {
+	if p.Kind == model.KindInit || p.Kind == model.KindItems {
 		return []model.Event{startSequence(p.ID)}
 	}
 	var next []model.Event
@@ -79,9 +79,8 @@ func dispatchPhase(b *model.Batch, p *model.Phase, now time.Time) {
 	b.CurrentPhase = p.Name
 }
 
-// onPhaseFannedOut ends the fan-out of a phase to the pages of members, unless pages were
-// added behind it meanwhile.
-func onPhaseFannedOut(b *model.Batch, e model.PhaseFannedOut, now time.Time) model.Decision {
+// endFanOut ends the fan-out of a phase to the pages of members after the last page.
+func endFanOut(b *model.Batch, e model.PageFannedOut, now time.Time) model.Decision {
 	p, ok := b.Phase(e.Phase)
 	switch {
 	case !ok || p.Status != model.PhaseDispatched:
@@ -89,10 +88,7 @@ func onPhaseFannedOut(b *model.Batch, e model.PhaseFannedOut, now time.Time) mod
 	case p.FannedOut:
 		return repeatPhaseEnd(b, e.Phase, now)
 	}
-	if p.Kind == model.KindPhase && e.Pages < b.PageCount() {
-		return model.Decision{Messages: []model.Message{model.Announce{Phase: p.ID, Page: e.Pages + 1}}}
-	}
-	p.FannedOut, p.Shards = true, e.Pages
+	p.FannedOut, p.Shards = true, e.Page
 	_, f := endPhases(b, now)
 	d := batchChanged(b)
 	appendFollowUp(&d, f)
@@ -133,7 +129,7 @@ func onSequenceSent(b *model.Batch, e model.SequenceSent) model.Decision {
 	switch {
 	case !ok || !p.SequenceUnsent():
 		return model.Decision{Stale: true}
-	case p.Kind == model.KindInit, p.Kind == model.KindDetached:
+	case p.Kind == model.KindInit, p.Kind == model.KindItems, p.Kind == model.KindDetached:
 		p.FannedOut = true
 	default:
 		p.OnCompleteSent = true

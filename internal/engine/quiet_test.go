@@ -51,7 +51,7 @@ func TestWhatHasBegunGoesOnInQuietHours(t *testing.T) {
 	if d := c.must(model.PhaseDue{Phase: 1}); !d.Repeated {
 		t.Fatalf("the fan-out does not go on: %+v", d)
 	}
-	wantOutcome(t, c.must(model.PhaseFannedOut{Phase: 1, Pages: 3}))
+	wantOutcome(t, c.must(model.PageFannedOut{Phase: 1, Page: 3}))
 	c.wantPhase(2, model.PhasePending, untilSix) // whose turn it would be
 	d := c.must(model.MembersJoined{Members: 1, Key: "zoe"})
 	if len(outcome(d)) != 1 || outcome(d)[0].(model.CatchUp).Page != 4 {
@@ -110,7 +110,7 @@ func TestGateThatIsShutWhenTheQuietHoursEndIsNamedThen(t *testing.T) {
 	c := rested(t, strings.Replace(gated, "    approval: required\n", "", 1))
 	c.at = now.Add(-6 * time.Hour) // the second phase is not due yet
 	c.must(model.PhaseDue{Phase: 1})
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 1, Page: 3})
 	c.counts(1, 96, 4)
 	c.at = now
 	c.must(model.PhaseDue{Phase: 2})

@@ -269,7 +269,7 @@ func TestBatchEndsOnlyWhenTheRemovalsHave(t *testing.T) {
 	t.Parallel()
 	p := removed(t)
 	p.onBatch(next(p.batch))
-	p.onBatch(model.PhaseFannedOut{Phase: 1, Pages: 1})
+	p.onBatch(model.PageFannedOut{Phase: 1, Page: 1})
 	c := crowd{t: t, b: p.batch}
 	c.counts(1, 1, 0)
 	c.wantBatch(model.BatchActive)

@@ -13,7 +13,7 @@ func TestRescheduledBatchMovesOnlyThePhasesThatHaveNotStarted(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, false) // both phases are due
 	c.must(model.PhaseDue{Phase: 1})
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 1, Page: 3})
 	c.must(model.PhaseDue{Phase: 2})
 	c.wantPhase(2, model.PhasePending, "95% of the members")
 	was, later := *c.phase(1).DueAt, now.Add(48*time.Hour)
@@ -82,7 +82,7 @@ func TestRescheduledBatchKeepsTheOrderOfItsPhases(t *testing.T) {
 	c.through(1, 100, 0)
 	c.must(model.BatchRescheduled{Start: now.Add(-100 * 24 * time.Hour), By: by}) // the others are due before the first one
 	c.must(model.PhaseDue{Phase: 2})
-	c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 2, Page: 3})
 	d := c.must(model.MembersJoined{Members: 1, Key: "late"})
 	if j := d.Messages[0].(model.CatchUp).Join; !slices.Equal(j.Phases, []int{1, 2}) {
 		t.Fatalf("late members catch up on %v", j.Phases)
@@ -183,7 +183,7 @@ func TestBatchWithoutMembersDoesNotWaitAtAGate(t *testing.T) {
 	}
 	c.wantPhase(2, model.PhasePending, "")
 	c.must(model.PhaseDue{Phase: 2})
-	c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 2, Page: 3})
 	c.counts(2, 0, 0)
 	c.wantPhase(2, model.PhaseFailed, "no active member was left to take part")
 	c.wantBatch(model.BatchCompleted) // the first phase completed

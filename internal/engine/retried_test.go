@@ -60,7 +60,7 @@ func failedAndUndone(t *testing.T, step int, undo func(p *person)) *failure {
 	p.member = model.Member{ID: 17, Page: 1, Key: "ann", Status: model.MemberActive}
 	for phase := 1; phase <= 3; phase++ {
 		c.must(next(c.b))
-		c.must(model.PhaseFannedOut{Phase: phase, Pages: 1})
+		c.must(model.PageFannedOut{Phase: phase, Page: 1})
 		shard := &model.Shard{Phase: phase, Page: 1, Runs: 29, Succeeded: 29, Reported: true}
 		f.shards[phase] = shard
 		if phase < 3 { // who has failed has no run where a phase begins later
@@ -262,7 +262,7 @@ func TestPhasesThatANewerVersionRanAgainFollowThatMemberToo(t *testing.T) {
 	c.b.Status, c.b.CompletedAt, c.b.Ended = model.BatchActive, nil, false
 	c.must(model.VersionPublished{Version: 4, Rerun: true}) // 4: create, 5: move, 6: clean
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 4, Pages: 1})
+	c.must(model.PageFannedOut{Phase: 4, Page: 1})
 	f.batch, f.shards[4] = c.b, &model.Shard{Phase: 4, Page: 1, Runs: 29, Open: 29}
 	f.must(model.MemberRetried{Member: 17, Task: "t"})
 	if !slices.Equal(f.member.Queue, []int{3, 4}) {

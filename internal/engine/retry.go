@@ -208,7 +208,7 @@ func onSequenceRetried(s model.State, b *model.Batch, e model.SequenceRetried, n
 	}
 	p, ok := b.Phase(e.Phase)
 	if !ok || failed == nil {
-		return model.Decision{}, model.Refusef("batch %d has no init, on_complete or detached steps in phase execution %d", b.ID, e.Phase)
+		return model.Decision{}, model.Refusef("batch %d has no init, items, on_complete or detached steps in phase execution %d", b.ID, e.Phase)
 	}
 	switch {
 	case failed.Task == e.Task:
@@ -226,6 +226,9 @@ func onSequenceRetried(s model.State, b *model.Batch, e model.SequenceRetried, n
 	if err != nil {
 		return model.Decision{}, err
 	}
+	if err := CheckListVersion(run.Kind, failed.Version, run.Version); err != nil {
+		return model.Decision{}, err
+	}
 	if run.Version != failed.Version && runstate.HasAbandoned(failed, now) {
 		return model.Decision{}, model.ErrNotYet // the run forgets them, and there is no member who knows
 	}
@@ -241,13 +244,26 @@ func onSequenceRetried(s model.State, b *model.Batch, e model.SequenceRetried, n
 	if run.Kind != model.KindDetached { // which the batch does not wait for
 		reopenBatch(b)
 	}
-	if run.Kind == model.KindInit {
+	switch run.Kind {
+	case model.KindInit:
 		b.Status, b.Error = model.BatchInitDispatched, ""
+		bringPhasesBack(b)
+	case model.KindItems:
+		b.Status, b.Error, b.Filling = model.BatchDetected, "", true
 		bringPhasesBack(b)
 	}
 	d := batchChanged(b)
 	d.Runs, d.Next = []*model.Run{run}, []model.Event{startSequence(run.Phase)}
 	return d, nil
+}
+
+// CheckListVersion refuses to list the items of a batch under another version than its phases have: the items would be
+// checked for steps that do not run, and the result be taken for one of the other version.
+func CheckListVersion(kind model.PhaseKind, failed, version int) error {
+	if kind != model.KindItems || version == failed {
+		return nil
+	}
+	return model.Refusef("the phases of the batch run under version %d, and so must the call that lists its items: send another request for version %d", failed, version)
 }
 
 // bringPhasesBack lets the phases wait again that were not to begin since init failed.

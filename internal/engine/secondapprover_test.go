@@ -71,7 +71,7 @@ func TestApproverDoesNotStartThePhaseOfAManualBatch(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, twoPeople, true)
 	c.must(next(c.b))
-	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 1, Page: 3})
 	c.counts(1, 100, 0)
 	c.must(model.PhaseApproved{Phase: 2, By: mark("bea")})
 	c.wantCallerRefused(model.Advanced{Phase: "move", By: "bea"}, "needs a second approver, and you approved it")

@@ -7,7 +7,7 @@ import (
 )
 
 // What follows from the end of runs without a member: the init sequence, the
-// on_complete steps and the detached steps.
+// on_complete steps and the detached steps. The call that lists the items is in items.go.
 
 // onSequenceEnded carries the end of a run without a member over to the batch.
 func onSequenceEnded(b *model.Batch, run *model.Run, now time.Time) ([]model.Message, []model.Event) {
@@ -28,15 +28,19 @@ func onSequenceEnded(b *model.Batch, run *model.Run, now time.Time) ([]model.Mes
 		_, f := endPhases(b, now)
 		return f.Messages, f.Next
 	}
-	f := endInit(b, p, run, now)
+	end := endInit
+	if run.Kind == model.KindItems {
+		end = endItems
+	}
+	f := end(b, p, run, now)
 	return f.Messages, f.Next
 }
 
 // initError is the error of a batch whose init sequence failed.
 func initError(reason string) string { return "init failed: " + reason }
 
-// endInit carries the end of an init sequence over to the batch.
-func endInit(b *model.Batch, p *model.Phase, run *model.Run, now time.Time) followUp {
+// endExecution ends the execution of a run before all phases as the run ended.
+func endExecution(p *model.Phase, run *model.Run, now time.Time) {
 	p.FannedOut, p.CompletedAt = true, &now
 	switch run.Status {
 	case model.RunSucceeded:
@@ -46,6 +50,11 @@ func endInit(b *model.Batch, p *model.Phase, run *model.Run, now time.Time) foll
 	default:
 		p.Status, p.Reason = model.PhaseFailed, run.Error
 	}
+}
+
+// endInit carries the end of an init sequence over to the batch.
+func endInit(b *model.Batch, p *model.Phase, run *model.Run, now time.Time) followUp {
+	endExecution(p, run, now)
 	next := pendingInit(b)
 	switch {
 	case b.Status == model.BatchCancelling: // it ends when no run is open
@@ -54,7 +63,7 @@ func endInit(b *model.Batch, p *model.Phase, run *model.Run, now time.Time) foll
 		b.Status = model.BatchDetected
 		return followUp{Messages: NextDue(b, now)}
 	case p.Status == model.PhaseFailed:
-		return initFailed(b, p, now)
+		return failBeforePhases(b, initError(p.Reason), now)
 	}
 	// Where init was run again for a new version, the phases may all have ended.
 	b.Status = model.BatchActive
@@ -62,10 +71,10 @@ func endInit(b *model.Batch, p *model.Phase, run *model.Run, now time.Time) foll
 	return f
 }
 
-// initFailed fails a batch: no further work begins. Work under way ends first:
+// failBeforePhases fails a batch: no further work begins. Work under way ends first:
 // removals, and phases of the previous version if a new version ran init again.
-func initFailed(b *model.Batch, p *model.Phase, now time.Time) followUp {
-	b.Status, b.Error = model.BatchActive, initError(p.Reason)
+func failBeforePhases(b *model.Batch, reason string, now time.Time) followUp {
+	b.Status, b.Error = model.BatchActive, model.ClipReason(reason)
 	for i := range b.Phases {
 		if q := &b.Phases[i]; q.Status == model.PhasePending {
 			q.Status, q.CompletedAt, q.Reason = model.PhaseCancelled, &now, b.Error
@@ -75,12 +84,14 @@ func initFailed(b *model.Batch, p *model.Phase, now time.Time) followUp {
 	return f
 }
 
-// initFailureReason says why init failed for good; empty where it did not, or a newer
+// initFailureReason says why init, or the call that lists the items, failed for good; empty where neither did, or a newer
 // version has its own or went on without.
 func initFailureReason(b *model.Batch) string {
 	reason := ""
 	for _, p := range b.Phases {
 		switch {
+		case p.Kind == model.KindItems && p.Status == model.PhaseFailed:
+			return itemsError(p.Reason)
 		case p.Kind == model.KindInit && p.Status == model.PhaseFailed:
 			reason = initError(p.Reason)
 		case p.Kind == model.KindInit || p.Kind == model.KindPhase && p.DispatchedAt != nil:
@@ -100,8 +111,8 @@ func pendingInit(b *model.Batch) *model.Phase {
 	return nil
 }
 
-// stoppedByInit reports whether a phase of the batch's version was cancelled before it began,
-// because init had failed.
+// stoppedByInit reports whether a phase of the batch's version, or its init sequence, was cancelled before it began,
+// because init or the call that lists the items had failed.
 func stoppedByInit(b *model.Batch, p *model.Phase) bool {
-	return p.Kind == model.KindPhase && p.Version == b.Version && p.Status == model.PhaseCancelled && p.DispatchedAt == nil
+	return (p.Kind == model.KindPhase || p.Kind == model.KindInit) && p.Version == b.Version && p.Status == model.PhaseCancelled && p.DispatchedAt == nil
 }

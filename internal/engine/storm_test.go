@@ -85,6 +85,37 @@ on_member_removed:
 `,
 }
 
+// requested are versions whose batches requests start and whose items a function lists. No batch goes over to
+// another of them.
+var requested = []string{
+	listed + `
+init:
+  - {name: prepare, worker_id: w1, function: Prepare}
+phases:
+  - name: create
+    steps:
+      - {name: new, worker_id: w1, function: New, params: {Name: "{{Upn}}"}, output_params: {UserId: id}, timeout: 2m}
+    on_complete:
+      - {name: report, worker_id: w1, function: Report, params: {Good: "{{_phase_succeeded}}"}}
+      - {name: train, worker_id: w1, function: Train, detached: true}
+`,
+	listed + `
+phases:
+  - name: create
+    steps: [{name: new, worker_id: w1, function: "New-{{Kind}}", params: {Name: "{{Upn}}"}}]
+  - name: verify
+    steps: [{name: check, worker_id: w1, function: Check, params: {Name: "{{Upn}}"}, poll: {interval: 30s, timeout: 70s}}]
+`,
+}
+
+const listed = `
+name: migration
+trigger: request
+items:
+  primary_key: Upn
+  source: {worker_id: w1, function: List, params: {Owner: "{{_batch_owner}}"}, output: Items, retry: {max_retries: 1, interval: 30s}, timeout: 2m}
+`
+
 // order is in which order the versions are published, each as many times as a batch
 // may have to go over to it.
 var order = []int{0, 1, 0, 1, 2, 0}
@@ -96,8 +127,14 @@ func allVersions(t *testing.T) map[int]*runbook.Runbook {
 	for i, place := range order {
 		all[1+i] = read(t, versions[place])
 	}
+	for i, text := range requested {
+		all[firstRequested+i] = read(t, text)
+	}
 	return all
 }
+
+// firstRequested is the first version of requested. No version is just before it.
+const firstRequested = 20
 
 // begun is the version that a batch begins with.
 func (s *system) begun() int { return []int{1, 2, 5}[s.pick(3)] }
@@ -328,7 +365,44 @@ func (s *system) fill() {
 	}
 }
 
+// listedMembers is how many items a list has.
+const listedMembers = 2
+
+// list is the answer of a worker that lists the items, or one that is refused.
+func (s *system) list() json.RawMessage {
+	if !s.patient && s.pick(4) == 0 {
+		return json.RawMessage(`{"complete":true,"data":{"Items":[]}}`)
+	}
+	return json.RawMessage(`{"complete":true,"data":{"Items":[{"Upn":"a","Kind":"User"},{"Upn":"b","Kind":"User"}]}}`)
+}
+
+// writeItems makes members of the items that a worker listed, or finds that an earlier batch has their result.
+func (s *system) writeItems() {
+	switch items := s.batch.Items(); {
+	case items == nil || items.Status != model.PhaseCompleted || s.batch.Requested.CachedBatch != 0:
+		return
+	case s.pick(4) == 0:
+		s.event(model.ItemsUnchanged{Batch: 41, Fingerprint: "f"})
+	default:
+		s.event(model.ItemsTaken{Fingerprint: "f"})
+	}
+	if !s.batch.HasTakenItems() {
+		return
+	}
+	for id := len(s.members) + 1; id <= listedMembers; id++ {
+		if !s.patient && s.pick(6) == 0 { // the process is killed
+			return
+		}
+		s.addMember(id, 1)
+		delete(s.members[id].Data, "Password") // publishing refuses a secret column that a function lists
+	}
+	s.event(model.ItemsWritten{Members: listedMembers})
+}
+
 func (s *system) join() {
+	if s.batch.Requested != nil { // nothing is added to what was requested
+		return
+	}
 	n := 1 + s.pick(2)
 	first := s.batch.Members + 1
 	d := s.event(model.MembersJoined{Members: n, Key: "late"})
@@ -442,6 +516,7 @@ func (s *system) cameAbout(foreseen engine.Succession, version int, past []model
 		for _, is := range s.batch.Phases[len(past):] {
 			again := begun[string(is.Kind)+is.Name]
 			switch {
+			case is.Kind == model.KindDetached: // of a phase that ends with the version
 			case is.Status == model.PhaseSkipped:
 				got.Skipped = append(got.Skipped, is.Name)
 			case is.Status != model.PhasePending:
@@ -486,6 +561,11 @@ func (s *system) tick() {
 			case p.Status == model.PhaseDispatched && p.Kind == model.KindPhase && p.ShardsClosed >= p.Shards:
 				s.event(model.PhaseCounted{Phase: p.ID})
 			}
+		}
+	}
+	if s.batch.IsListing() {
+		for _, m := range engine.NextDue(&s.batch, s.now) {
+			s.send(m, false)
 		}
 	}
 	s.report()
@@ -741,6 +821,9 @@ func (s *system) tallyPassage() {
 // tallyOutcome says what the batch must have come to.
 func (s *system) tallyOutcome() {
 	want := model.BatchFailed
+	if r := s.batch.Requested; r != nil && r.CachedBatch != 0 {
+		want = model.BatchCompleted
+	}
 	for _, p := range s.batch.Phases {
 		if p.Kind == model.KindPhase && p.Status == model.PhaseCompleted {
 			want = model.BatchCompleted

@@ -85,12 +85,15 @@ func newSystem(runbooks map[int]*runbook.Runbook, pick func(n int) int, fail fun
 	}
 	version := s.begun()
 	n := 1 + pick(3)
-	if start != nil && pick(2) == 0 {
+	switch {
+	case pick(6) == 0:
+		s.create(model.BatchCreated{ID: 42, Version: firstRequested + pick(len(requested)), At: now, Requested: &model.Requested{KeepSeconds: 3600}})
+	case start != nil && pick(2) == 0:
 		s.create(model.BatchCreated{ID: 42, Version: version, Start: start, At: now})
 		for range 1 + pick(2) {
 			s.post("fill", s.now, s.fill)
 		}
-	} else {
+	default:
 		if start == nil {
 			s.create(model.BatchCreated{ID: 42, Version: version, Members: n, By: "ada", At: now})
 		} else {
@@ -155,8 +158,15 @@ func (s *system) setBatch(b *model.Batch) {
 		return
 	}
 	s.noteTransition("batch", s.batch.Status, b.Status)
-	if begun := b.Status != model.BatchDetected || len(b.Joining) > 0 || len(s.runs) > 0; b.Filling && begun {
+	calls := 0 // that list the items
+	if b.IsListing() && b.Items().DispatchedAt != nil && len(s.runs) > 0 {
+		calls = 1
+	}
+	if begun := b.Status != model.BatchDetected || len(b.Joining) > 0 || len(s.runs) > calls; b.Filling && begun {
 		s.fail("the batch is being filled, and is %s, with %d runs, joining %v", b.Status, len(s.runs), b.Joining)
+	}
+	if b.Requested != nil && b.Requested.CachedBatch != 0 && len(s.members) > 0 {
+		s.fail("the batch has the result of batch %d, and %d members", b.Requested.CachedBatch, len(s.members))
 	}
 	for _, j := range b.Joining {
 		if len(j.Phases) == 0 {
@@ -253,6 +263,7 @@ func (v view) LoadRun(phase, member int) (*model.Run, error) {
 	return &run, nil
 }
 
+func (v view) LoadBatchToWrite() (*model.Batch, error)             { return v.LoadBatch() }
 func (v view) LoadMemberToWrite(member int) (*model.Member, error) { return v.LoadMember(member) }
 
 func (v view) LoadMember(member int) (*model.Member, error) {
@@ -529,6 +540,8 @@ func (s *system) send(m model.Message, repeated bool) {
 		deliver = func() { s.event(model.CatchUpDue{Page: m.Page}) }
 	case model.Remove:
 		deliver = func() { s.event(model.RemovalDue{Member: m.Member.ID}) }
+	case model.WriteItems:
+		deliver = s.writeItems
 	case model.Release:
 		deliver = s.release
 	case model.CancelRuns:
@@ -630,6 +643,9 @@ func (s *system) deadline(at place, step int, job string) {
 // until its result is delivered for the first time, or until it expires.
 func (s *system) work(at place, step int, job string) {
 	result := model.StepResult{Step: step, JobID: job, OK: true, Result: json.RawMessage(`{"complete":true,"data":{"id":1}}`)}
+	if run := s.runs[at]; run.Kind == model.KindItems {
+		result.Result = s.list()
+	}
 	if !s.patient {
 		run := s.runs[at]
 		polls := s.definition(&run, step).Poll != nil

@@ -31,7 +31,7 @@ func halfway(t *testing.T) *crowd {
 	c.must(model.PhaseDue{Phase: 1})
 	c.endInit(1, true)
 	c.must(model.PhaseDue{Phase: 2})
-	c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 2, Page: 3})
 	return c
 }
 
@@ -121,7 +121,7 @@ func TestBatchEndsWithTheInitThatWasRunAgainWhereNothingIsLeftToDo(t *testing.T)
 	c := halfway(t)
 	c.at = now.Add(2 * time.Hour)
 	c.must(model.PhaseDue{Phase: 3})
-	c.must(model.PhaseFannedOut{Phase: 3, Pages: 3})
+	c.must(model.PageFannedOut{Phase: 3, Page: 3})
 	c.must(model.VersionPublished{Version: 2, RerunInit: true}) // 4: init
 	c.must(model.PhaseDue{Phase: 4})
 	c.counts(2, 100, 0)
@@ -338,7 +338,7 @@ func TestPhaseOfANewerVersionWaitsForTheFanOutOfAnOlderOnes(t *testing.T) {
 	c.must(model.PhaseDue{Phase: 3})
 	wantOutcome(t, c.must(model.VersionPublished{Version: 2, Rerun: true})) // 4: create, 5: move
 	c.wantStale(model.PhaseDue{Phase: 4})
-	d := c.must(model.PhaseFannedOut{Phase: 3, Pages: 3})
+	d := c.must(model.PageFannedOut{Phase: 3, Page: 3})
 	if len(outcome(d)) != 1 || outcome(d)[0].(model.Announce).Phase != 4 {
 		t.Fatalf("effects %v", d.Messages)
 	}

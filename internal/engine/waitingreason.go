@@ -40,7 +40,7 @@ func WaitingFor(b *model.Batch, now time.Time) *Waiting {
 		return &Waiting{Code: WaitsForCancellation, Reason: "the batch is being cancelled: its rollbacks and removal steps end first"}
 	case b.HasEnded():
 		return nil
-	case b.Filling:
+	case b.Filling && !b.IsListing():
 		return &Waiting{Code: WaitsForMembers, Reason: "the members of the batch are being written"}
 	case b.Paused != nil:
 		return waitingForResume(b)

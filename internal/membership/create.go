@@ -108,7 +108,7 @@ func (r *Registrar) findOrWriteBatch(ctx context.Context, u *upload) (b model.Ba
 			return model.Batch{}, false, err
 		}
 		if item.ETag != "" {
-			return r.ensureDocument(ctx, u.by, item.Doc)
+			return r.ensureDocument(ctx, u.by, item.Doc, nil)
 		}
 		// The runbook may have been deactivated since: it has no new batches then.
 		if _, _, err := r.runbooks.Active(ctx, u.runbook.Name); err != nil {
@@ -124,29 +124,31 @@ func (r *Registrar) findOrWriteBatch(ctx context.Context, u *upload) (b model.Ba
 // and time, and so writes the same. existed reports that another call has written the batch
 // meanwhile. It fails with ErrExists where another call has just begun with the request.
 func (r *Registrar) writeBatch(ctx context.Context, u *upload) (b model.Batch, existed bool, err error) {
-	b, err = r.prepareBatch(ctx, u)
+	b, members, err := r.prepareBatch(ctx, u)
 	if err != nil {
 		if b.ID > 0 && (u.by.Key == "" || u.by.HostKey && ctx.Err() == nil) { // the host repeats a request only if it lost the connection
 			r.releaseNumber(ctx, u.by, b.ID)
 		}
 		return model.Batch{}, false, err
 	}
-	return r.ensureDocument(ctx, u.by, b)
+	return r.ensureDocument(ctx, u.by, b, members)
 }
 
-// ensureDocument writes the document of a new manual batch, and the summary of it, unless they exist.
-func (r *Registrar) ensureDocument(ctx context.Context, by audit.Caller, b model.Batch) (_ model.Batch, existed bool, err error) {
+// ensureDocument writes the document of a new manual batch with its last members, and the summary of it,
+// unless they exist.
+func (r *Registrar) ensureDocument(ctx context.Context, by audit.Caller, b model.Batch, members store.Writes) (_ model.Batch, existed bool, err error) {
 	return r.EnsureDocument(ctx, by, model.BatchCreated{
 		ID: b.ID, Runbook: b.Runbook, Version: b.Version, Members: b.Members, By: b.CreatedBy, At: b.DetectedAt, Shared: b.Shared, Details: b.BatchDetails,
-	})
+	}, members)
 }
 
-// EnsureDocument writes the document of a new batch, and the summary of it, unless they exist. It fails
-// only where the document may not have been written: the next tick writes a summary that is missing.
-func (r *Registrar) EnsureDocument(ctx context.Context, by audit.Caller, e model.BatchCreated) (_ model.Batch, existed bool, err error) {
-	s, existed, err := r.CreateDocument(ctx, by, e)
+// EnsureDocument writes the document of a new batch with the members that WriteEarlierMembers has left, and the
+// summary of it, unless they exist. It fails only where the document may not have been written: the next
+// tick writes a summary that is missing.
+func (r *Registrar) EnsureDocument(ctx context.Context, by audit.Caller, e model.BatchCreated, members store.Writes) (_ model.Batch, existed bool, err error) {
+	s, existed, err := r.CreateDocument(ctx, by, e, members)
 	if err != nil && (existed || s != nil && s.Written != nil) { // an error would make the caller create the batch twice
-		r.log.WarnContext(ctx, "failed to write the batch summary; the next tick writes it", logkey.BatchID, e.ID, logkey.Error, err)
+		r.log.WarnContext(ctx, "failed to announce a batch or to write its summary; the next tick does so", logkey.BatchID, e.ID, logkey.Error, err)
 		err = nil
 	}
 	if err != nil {
@@ -155,38 +157,66 @@ func (r *Registrar) EnsureDocument(ctx context.Context, by audit.Caller, e model
 	return *s.After(), existed, nil
 }
 
-// CreateDocument writes the document of a new batch, with its audit record, and then its summary,
-// and reports whether the batch existed. The snapshot has the batch also if only the summary fails.
-func (r *Registrar) CreateDocument(ctx context.Context, by audit.Caller, e model.BatchCreated) (s *applier.Snapshot, existed bool, err error) {
+// CreateDocument writes the document of a new batch, with its audit record and last members, and then its
+// summary, and reports whether the batch existed. The snapshot has the batch also if only the summary fails.
+// Of a batch that a request starts at once, the summary is written with the start: the caller does not wait for it.
+func (r *Registrar) CreateDocument(ctx context.Context, by audit.Caller, e model.BatchCreated, members store.Writes) (s *applier.Snapshot, existed bool, err error) {
 	c := applier.On(e)
 	c.Prime = (*applier.Snapshot).AssumeNew
-	c.Extra = func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
+	refused := false
+	c.Extra = func(s *applier.Snapshot, ds []model.Decision) (_ store.Writes, err error) {
 		if ds[0].Repeated {
 			return nil, nil
 		}
-		return store.Writes{r.audit.Record(audit.BatchCreated(by, s.After(), s.Now))}, nil
+		if refused { // another call, perhaps of another version, has written some of the members alone
+			if members, err = r.missingMembers(ctx, e, members); err != nil {
+				return nil, err
+			}
+		}
+		refused = true
+		return append(slices.Clone(members), r.audit.Record(audit.BatchCreated(by, s.After(), s.Now))), nil
 	}
+	c.More = e.Requested != nil
 	s, ds, err := r.applier.Run(ctx, e.ID, c)
+	if err == nil && c.More && !starts(ds[0]) {
+		err = r.applier.EnsureSummary(ctx, s.After())
+	}
 	return s, len(ds) > 0 && ds[0].Repeated, err
 }
 
+// starts reports whether a phase of the batch starts with the message of a decision.
+func starts(d model.Decision) bool {
+	return slices.ContainsFunc(d.Messages, func(m model.Message) bool { _, ok := m.(model.Announce); return ok })
+}
+
+// missingMembers returns those of the last writes of members that are not stored.
+func (r *Registrar) missingMembers(ctx context.Context, e model.BatchCreated, last store.Writes) (store.Writes, error) {
+	stored, err := r.store.LastMember(ctx, e.ID)
+	if err != nil {
+		return nil, err
+	}
+	before := e.Members - len(last)
+	return last[min(max(stored-before, 0), len(last)):], nil
+}
+
 // prepareBatch claims the people of an upload and writes the members, and gives the batch
-// document to write after them. Where it fails it gives the number that it reserved, if any.
-func (r *Registrar) prepareBatch(ctx context.Context, u *upload) (model.Batch, error) {
+// document to write after them and the members to write beside it. Where it fails it gives the number that
+// it reserved, if any.
+func (r *Registrar) prepareBatch(ctx context.Context, u *upload) (b model.Batch, members store.Writes, err error) {
 	began := r.now()
 	id, err := r.claimBatch(ctx, u)
 	if err != nil {
-		return model.Batch{ID: id}, err
+		return model.Batch{ID: id}, nil, err
 	}
-	b := engine.NewBatch(id, u.runbook, u.record.Doc.Version, len(u.Rows), nil, u.by.Name, u.record.Doc.At)
+	b = engine.NewBatch(id, u.runbook, u.record.Doc.Version, len(u.Rows), nil, u.by.Name, u.record.Doc.At)
 	b.Shared, b.BatchDetails = u.shared, u.details
-	if err := r.WriteMembers(ctx, b, u.runbook, u.newcomers()); err != nil {
-		return b, err
+	if members, err = r.WriteEarlierMembers(ctx, b, u.runbook, u.newcomers()); err != nil {
+		return b, nil, err
 	}
 	if r.now().Sub(began) >= claimTime {
-		return b, problem.New(api.CodeUnavailable, "creating the batch took longer than %s, and its members may be in another batch now; try again", claimTime)
+		return b, nil, problem.New(api.CodeUnavailable, "creating the batch took longer than %s, and its members may be in another batch now; try again", claimTime)
 	}
-	return b, nil
+	return b, members, nil
 }
 
 // claimBatch reserves the number of a batch and claims its people. The first claims are in the

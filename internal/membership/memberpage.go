@@ -11,28 +11,32 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
+// documentOperations are the operations of the write that creates the document of a batch, besides members.
+const documentOperations = 2 // the document and its audit record
+
 // WriteMembers writes the members of a batch that is being created, in the order of their ids.
 // Another call may have begun with it before, or work on it at the same time, for the same people in
 // this order: members that exist are the first ones, and stay as they are.
 func (r *Registrar) WriteMembers(ctx context.Context, b model.Batch, rb *runbook.Runbook, people []Newcomer) error {
+	_, err := r.writePages(ctx, b, rb, people, 0)
+	return err
+}
+
+// WriteEarlierMembers writes members as WriteMembers does, without the last that fit into one write with
+// the document of the batch. It returns the writes of these, for CreateDocument.
+func (r *Registrar) WriteEarlierMembers(ctx context.Context, b model.Batch, rb *runbook.Runbook, people []Newcomer) (last store.Writes, err error) {
+	return r.writePages(ctx, b, rb, people, store.MaxOperations-documentOperations)
+}
+
+// writePages writes members, and returns the writes of the last of them if these are at most so many.
+func (r *Registrar) writePages(ctx context.Context, b model.Batch, rb *runbook.Runbook, people []Newcomer, keep int) (last store.Writes, err error) {
 	for done := 0; done < len(people); {
-		page, err := pageOfData(people[done:], store.MaxOperations, func(p Newcomer) (map[string]json.RawMessage, error) { return p.Data() })
+		ops, err := r.memberPage(ctx, b, rb, people, done)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		var ops store.Writes
-		for i, plain := range page {
-			id := done + i + 1
-			data, err := r.sealer.SealData(ctx, rb, b.ID, id, plain)
-			if err != nil {
-				return err
-			}
-			m := model.Member{
-				ID: id, Page: model.PageOf(id), Key: people[id-1].Key, Data: data, Status: model.MemberActive, AddedAt: b.DetectedAt,
-				OpenPhase: firstPhase(rb),
-			}
-			m.NoteSearch(b.Display)
-			ops = append(ops, store.Create(store.MemberKey(b.ID, id), m))
+		if done+len(ops) == len(people) && len(ops) <= keep {
+			return ops, nil
 		}
 		_, err = r.store.Apply(ctx, ops)
 		// The other call writes the same members. So this one goes on behind them, without a pause.
@@ -42,11 +46,34 @@ func (r *Registrar) WriteMembers(ctx context.Context, b model.Batch, rb *runbook
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("write members of batch %d: %w", b.ID, err)
+			return nil, fmt.Errorf("write members of batch %d: %w", b.ID, err)
 		}
-		done += len(page)
+		done += len(ops)
 	}
-	return nil
+	return nil, nil
+}
+
+// memberPage returns the writes of the members behind the first done, as many as fit into one write.
+func (r *Registrar) memberPage(ctx context.Context, b model.Batch, rb *runbook.Runbook, people []Newcomer, done int) (store.Writes, error) {
+	page, err := pageOfData(people[done:], store.MaxOperations, func(p Newcomer) (map[string]json.RawMessage, error) { return p.Data() })
+	if err != nil {
+		return nil, err
+	}
+	var ops store.Writes
+	for i, plain := range page {
+		id := done + i + 1
+		data, err := r.sealer.SealData(ctx, rb, b.ID, id, plain)
+		if err != nil {
+			return nil, err
+		}
+		m := model.Member{
+			ID: id, Page: model.PageOf(id), Key: people[id-1].Key, Data: data, Status: model.MemberActive, AddedAt: b.DetectedAt,
+			OpenPhase: firstPhase(rb),
+		}
+		m.NoteSearch(b.Display)
+		ops = append(ops, store.Create(store.MemberKey(b.ID, id), m))
+	}
+	return ops, nil
 }
 
 // firstPhase is the execution that a new member is in: the checks, where one is required. The member

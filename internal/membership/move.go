@@ -23,6 +23,7 @@ type Moves struct {
 	Waiting int                 // who end the phase that they are in first, or whom the other batch takes later
 	Stayed  []store.TaskRefusal // whom the batch did not let go
 	Refused []store.TaskRefusal // whom the other batch did not take
+	Lost    store.Writes        // the audit record of those whom no batch has, for the write that counts them; none: nil
 }
 
 // MoveOut takes those of the members out of their batch whom a task moves to another one, and returns the
@@ -240,7 +241,8 @@ func (r *Registrar) moveBack(ctx context.Context, b *model.Batch, members []stor
 		return nil
 	}
 	if b.HasEnded() {
-		return r.recordLost(ctx, b, members, why, refuse)
+		out.Lost = r.recordLost(b, members, why, refuse)
+		return nil
 	}
 	came, err := r.cameFrom(ctx, b.ID, b.ID, members)
 	if err != nil {
@@ -271,16 +273,15 @@ func (r *Registrar) moveBack(ctx context.Context, b *model.Batch, members []stor
 	return nil
 }
 
-// recordLost records the members whom no batch has: both have ended.
-func (r *Registrar) recordLost(ctx context.Context, b *model.Batch, members []store.Item[model.Member], why func(key string) string, refuse func(model.Member, string)) error {
+// recordLost returns the audit record of members whom no batch has: both have ended.
+func (r *Registrar) recordLost(b *model.Batch, members []store.Item[model.Member], why func(key string) string, refuse func(model.Member, string)) store.Writes {
 	var keys []string
 	for _, m := range members {
 		refuse(m.Doc, fmt.Sprintf("is in neither batch: %s, and batch %d has ended (%s)", why(m.Doc.Key), b.ID, b.Status))
 		keys = append(keys, m.Doc.Key)
 	}
-	_, err := r.store.Apply(ctx, store.Writes{r.audit.Record(store.AuditRecord{
+	return store.Writes{r.audit.Record(store.AuditRecord{
 		At: r.now().UTC(), Actor: audit.Scheduler.Actor(), Action: api.RepairMove, Batch: b.ID, Target: humanize.Count(len(keys), "member"),
 		Why: model.ClipReason("no batch has them: " + why(keys[0]) + ", and this batch has ended: " + strings.Join(keys, ", ")),
-	})})
-	return err
+	})}
 }

@@ -20,6 +20,9 @@ func (r *Registrar) RetryMember(ctx context.Context, batch int, m store.Item[mod
 			return nil, nil
 		}
 		b := s.After()
+		if !b.ClaimsMembers() {
+			return audit, nil
+		}
 		rb, err := r.runbooks.Load(ctx, b.Runbook, b.Version)
 		if err != nil {
 			return nil, err

@@ -60,10 +60,11 @@ type Batch struct {
 
 // Requested is the part of a request that its batch keeps.
 type Requested struct {
-	Fingerprint string     `json:"fingerprint"`         // of its items
+	Fingerprint string     `json:"fingerprint"`         // of its items; empty until they are taken, or found to be those of CachedBatch
 	Force       bool       `json:"force,omitempty"`     // nothing is taken from a cache
 	KeepSeconds int        `json:"keepSeconds"`         // how long the batch stays after its end
 	Before      int        `json:"beforeId,omitempty"`  // the batch of the owner's request before; 0 for none
+	CachedBatch int        `json:"cachedId,omitempty"`  // the batch that has the result of the same items; 0: this one has
 	Shadow      bool       `json:"shadow,omitempty"`    // it is compared with another orchestrator, and no one gets its result
 	ExpiredAt   *time.Time `json:"expiredAt,omitempty"` // since when its documents are being deleted: nothing happens to it any more
 }
@@ -93,6 +94,60 @@ func (b *Batch) HasOpenDetached() bool {
 func (b *Batch) HasExpired(now time.Time) bool {
 	at := b.ExpiresAt()
 	return at != nil && !now.Before(*at) || b.Requested != nil && b.Requested.ExpiredAt != nil
+}
+
+// HasTakenItems reports whether the items that a function listed are the members of the batch, or are being
+// written as such.
+func (b *Batch) HasTakenItems() bool {
+	return b.Items() != nil && b.Requested.Fingerprint != "" && b.Requested.CachedBatch == 0
+}
+
+// Items returns the call that lists the items of the batch; nil if the batch began with its members.
+func (b *Batch) Items() *Phase {
+	for i := range b.Phases {
+		if p := &b.Phases[i]; p.Kind == KindItems {
+			return p
+		}
+	}
+	return nil
+}
+
+// ClaimsMembers reports whether a member of the batch is in no other one. The items of requests may be in several.
+func (b *Batch) ClaimsMembers() bool { return b.Requested == nil }
+
+// IsListing reports whether a function lists the items of the batch, or they are being written.
+func (b *Batch) IsListing() bool { return b.Filling && b.Items() != nil }
+
+// HasResult reports whether a batch that a request started has completed, also the on_complete steps that give
+// its result, or an earlier batch has its result.
+func (b *Batch) HasResult() bool {
+	if b.Status != BatchCompleted || b.Requested == nil {
+		return false
+	}
+	last := b.ResultPhase()
+	return last == nil || last.OnCompleteStatus == RunSucceeded
+}
+
+// ResultPhase returns the phase whose on_complete steps give the result of the batch, the last that has any;
+// nil for none.
+func (b *Batch) ResultPhase() (last *Phase) {
+	for i := range b.Phases {
+		if p := &b.Phases[i]; p.Kind == KindPhase && p.OnCompleteStatus != "" {
+			last = p
+		}
+	}
+	return last
+}
+
+// HasCurrentResult reports whether the batch has a result of all its items: none failed, and each phase
+// completed.
+func (b *Batch) HasCurrentResult(now time.Time) bool {
+	if !b.HasResult() || b.HasExpired(now) || b.Failed() > 0 || b.Removed > 0 {
+		return false
+	}
+	return b.Requested.CachedBatch != 0 || !slices.ContainsFunc(b.Phases, func(p Phase) bool {
+		return p.Kind == KindPhase && p.Status != PhaseCompleted && p.Status != PhaseSuperseded
+	})
 }
 
 // IsShadow reports whether the batch runs in the shadow of another orchestrator, only to be compared with it.

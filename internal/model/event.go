@@ -94,8 +94,6 @@ type (
 		Phase, Page int
 		FanOut      string // distinguishes it from earlier fan-outs of the phase; empty for the first
 	}
-	// PhaseFannedOut: the runs of all pages of a phase exist and are started.
-	PhaseFannedOut struct{ Phase, Pages int }
 	// PageDue: the fan-out of a phase has come to a page. Split makes the runs without
 	// starting them, for where they do not fit into one write with their parameters.
 	PageDue struct {
@@ -201,6 +199,16 @@ type (
 		Start time.Time
 		By    Attribution
 	}
+	// ItemsTaken: the items that a function listed become the members of the batch, which are written next.
+	ItemsTaken struct{ Fingerprint string }
+	// ItemsWritten: so many items that were taken are written as members of the batch.
+	ItemsWritten struct{ Members int }
+	// ItemsUnchanged: the items are those of an earlier batch, whose result is current until then.
+	ItemsUnchanged struct {
+		Batch       int
+		Until       *time.Time // nil: it does not expire yet
+		Fingerprint string
+	}
 	// BatchExpired: a batch that a request started is to be deleted, if it is time.
 	BatchExpired struct{}
 	// BatchUpdated: an administrator gives the batch other details. A nil field stays as it is.
@@ -221,16 +229,17 @@ type (
 		MovesTo *time.Time // nil unless the member moves, with finished phases and outputs, to the batch of this start
 		Move    Move       // of an administrator, to another batch in the same way, at the page behind those passed; zero for none
 	}
-	// MoveRequested: an administrator moves members to another batch. MovePassed: those of the page at a
-	// place in the order of the task have left, from whichever delivery. MoveDone: all are there.
+	// MoveRequested: an administrator moves members to another batch.
 	MoveRequested struct {
 		Task string
 		To   int
 	}
+	// MovePassed: those of the page at a place in the order of the task have left, by any delivery.
 	MovePassed struct {
 		Task  string
 		Place int
 	}
+	// MoveDone: all members of the task are in the other batch.
 	MoveDone struct{ Task string }
 	// RemovalDue: what the removal of a member asks for is to be set going.
 	RemovalDue struct{ Member int }
@@ -291,7 +300,6 @@ type RetryOptions struct {
 
 func (Advanced) event()              {}
 func (PhaseDue) event()              {}
-func (PhaseFannedOut) event()        {}
 func (PageDue) event()               {}
 func (PageResumed) event()           {}
 func (PageFannedOut) event()         {}
@@ -308,6 +316,9 @@ func (BatchCancelRequested) event()  {}
 func (BatchDrained) event()          {}
 func (BatchFilled) event()           {}
 func (BatchRescheduled) event()      {}
+func (ItemsTaken) event()            {}
+func (ItemsWritten) event()          {}
+func (ItemsUnchanged) event()        {}
 func (BatchExpired) event()          {}
 func (BatchUpdated) event()          {}
 func (EarlierStartsReleased) event() {}

@@ -41,6 +41,9 @@ func (s MemoryState) LoadRun(phase, member int) (*Run, error) {
 	return first(s.Runs, func(r *Run) bool { return r.Phase == phase && r.Member == member }), nil
 }
 
+// LoadBatchToWrite is LoadBatch.
+func (s MemoryState) LoadBatchToWrite() (*Batch, error) { return s.LoadBatch() }
+
 // LoadMemberToWrite is LoadMember.
 func (s MemoryState) LoadMemberToWrite(member int) (*Member, error) { return s.LoadMember(member) }
 

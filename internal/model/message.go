@@ -52,6 +52,8 @@ type (
 	Remove struct{ Member *Member }
 	// Check sends batch-work: the checks of the members of a page, and of those behind it, are made.
 	Check struct{ Page int }
+	// WriteItems sends batch-work: the items that a function listed become the members of the batch.
+	WriteItems struct{}
 	// Release sends batch-work: the runs go on that waited for the batch to be resumed.
 	Release struct{}
 	// CancelRuns sends batch-work, which cancels the runs of a cancelled batch.
@@ -68,6 +70,7 @@ func (Announce) message()   {}
 func (CatchUp) message()    {}
 func (Remove) message()     {}
 func (Check) message()      {}
+func (WriteItems) message() {}
 func (Release) message()    {}
 func (CancelRuns) message() {}
 func (Revoke) message()     {}

@@ -13,7 +13,7 @@ const PageSize = 49
 // PageOf is the page, from 1, that a member is on in every phase.
 func PageOf(member int) int { return (member-1)/PageSize + 1 }
 
-// Phase is one execution of a phase, of the init sequence, of the removal steps or of the
+// Phase is one execution of a phase, of the init sequence, of the call that lists the items, of the removal steps or of the
 // detached steps of a phase, for a batch. An execution of detached steps is added when the phase
 // has ended, so that it is never pending. Nothing in the batch waits for it.
 //
@@ -49,7 +49,7 @@ type Phase struct {
 	Counts           *Counts    `json:"counts,omitempty"`           // what the on_complete steps are told
 	DispatchedAt     *time.Time `json:"dispatchedAt,omitempty"`
 	CompletedAt      *time.Time `json:"completedAt,omitempty"`
-	FannedOut        bool       `json:"fannedOut"` // the fan-out has reached all pages; of init and of detached steps, the first job is sent
+	FannedOut        bool       `json:"fannedOut"` // the fan-out has reached all pages; of init, of items and of detached steps, the first job is sent
 	Shards           int        `json:"shards"`
 	ShardsClosed     int        `json:"shardsClosed"`
 	Open             int        `json:"open"` // removal only: runs that have not ended
@@ -59,13 +59,13 @@ type Phase struct {
 	Carried          int        `json:"carried,omitempty"` // members who had finished it in another batch: they have no run
 }
 
-// SequenceUnsent reports whether the first job of an init sequence, or of the on_complete or the
+// SequenceUnsent reports whether the first job of an init sequence, of the call that lists the items, or of the on_complete or the
 // detached steps of a phase, may not have been sent.
 func (p *Phase) SequenceUnsent() bool {
 	switch {
 	case p.Status != PhaseDispatched:
 		return false
-	case p.Kind == KindInit, p.Kind == KindDetached:
+	case p.Kind == KindInit, p.Kind == KindItems, p.Kind == KindDetached:
 		return !p.FannedOut
 	}
 	return p.OnCompleteStatus == RunRunning && !p.OnCompleteSent

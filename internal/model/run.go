@@ -12,7 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// Run is one member's passage through one phase, a batch's init sequence or a
+// Run is one member's passage through one phase, a batch's init sequence, the call that lists its items or a
 // phase's on_complete or detached steps (Member 0): its steps in order, of which Current is in
 // hand. The checks of a member are a run, too: it goes on after a step that failed. Rollback steps are added when they are called for.
 type Run struct {
@@ -98,6 +98,11 @@ func (r *Run) Definitions(rb *runbook.Runbook, rollback string) ([]runbook.Step,
 	switch r.Kind {
 	case KindInit:
 		return rb.Init, nil
+	case KindItems:
+		if !rb.ListsItems() {
+			return nil, fmt.Errorf("model: the items of runbook %s have no source", rb.Name)
+		}
+		return []runbook.Step{rb.Request.Source.Step}, nil
 	case KindRemoval:
 		return rb.OnMemberRemoved, nil
 	case KindCheck:

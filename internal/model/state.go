@@ -10,6 +10,9 @@ import (
 type State interface {
 	// LoadBatch fails with ErrNoBatch if the batch does not exist.
 	LoadBatch() (*Batch, error)
+	// LoadBatchToWrite is LoadBatch for a decision that writes the batch. The batch may be out of date, in
+	// which case the write is refused and the decision is taken again.
+	LoadBatchToWrite() (*Batch, error)
 	// LoadDispatchMode is the batch's dispatch mode. It may be a moment old where it is Running.
 	LoadDispatchMode() (DispatchMode, error)
 	// LoadRun is nil where there is no such run. Member 0 is the run of an init sequence

@@ -112,12 +112,13 @@ var StepStatuses = []StepStatus{
 // PhaseKind tells the executions of a batch apart.
 type PhaseKind string
 
-// The kinds of execution: a phase of the runbook, the init sequence, the steps for
-// members who are removed, the detached steps of a phase, and, of runs only, a phase's
+// The kinds of execution: a phase of the runbook, the init sequence, the call that lists the items of a
+// batch that a request starts, the steps for members who are removed, the detached steps of a phase, and, of runs only, a phase's
 // on_complete steps and the checks of a member.
 const (
 	KindPhase      PhaseKind = "phase"
 	KindInit       PhaseKind = "init"
+	KindItems      PhaseKind = "items"
 	KindRemoval    PhaseKind = "removal"
 	KindDetached   PhaseKind = "detached"
 	KindOnComplete PhaseKind = "on_complete"

@@ -18,10 +18,11 @@ const maxDeletions = 50
 var onExpired = applier.Command{More: true, Events: applier.On(model.BatchExpired{}).Events}
 
 // expireBatch deletes a batch that a request started and whose time is over: first its other documents,
-// then the batch, then its line in the list of batches, by which the next tick finds what is left.
+// then the batch, then its line in the list of batches, by which the next tick finds what is left. A batch that was
+// opened by a retry meanwhile is left alone.
 func (o *Orchestrator) expireBatch(ctx context.Context, b *model.Batch) error {
-	s, _, err := o.applier.Run(ctx, b.ID, onExpired)
-	if err != nil {
+	s, decisions, err := o.applier.Run(ctx, b.ID, onExpired)
+	if err != nil || decisions[0].Stale {
 		return err
 	}
 	if err := o.applier.DeleteOutputs(ctx, b.ID); err != nil { // while the batch is there, by which the next tick comes back

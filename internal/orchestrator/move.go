@@ -105,7 +105,7 @@ func (o *Orchestrator) moveMembers(ctx context.Context, b *model.Batch, move mod
 }
 
 // noteMove counts what a move did at a place, once: those who stayed with the first visit, and the others
-// when none waits there any more.
+// when none waits there any more. The audit record of members whom no batch has is in the same write.
 func (o *Orchestrator) noteMove(ctx context.Context, key store.Key, b *model.Batch, place int, done membership.Moves) (task *store.Task, err error) {
 	err = store.RetryOnConflict(ctx, func() error {
 		item, err := store.Read[store.Task](ctx, o.store, key)
@@ -113,6 +113,7 @@ func (o *Orchestrator) noteMove(ctx context.Context, key store.Key, b *model.Bat
 			return err
 		}
 		task = &item.Doc
+		var writes store.Writes
 		p := &task.Progress
 		first, waited := place >= p.Next, slices.Contains(p.Waiting, place)
 		if !first && !waited {
@@ -130,8 +131,9 @@ func (o *Orchestrator) noteMove(ctx context.Context, key store.Key, b *model.Bat
 		} else {
 			p.Finished += done.Moved
 			noteRefusals(p, done.Refused)
+			writes = done.Lost
 		}
-		_, err = o.store.Apply(ctx, store.Writes{store.Replace(key, *task, item.Version)})
+		_, err = o.store.Apply(ctx, append(store.Writes{store.Replace(key, *task, item.Version)}, writes...))
 		return err
 	})
 	return task, err

@@ -24,24 +24,32 @@ func (o *Orchestrator) onBatchInit(ctx context.Context, m message.BatchInit) err
 	if i < 0 {
 		return message.Reject("batch %d has no init sequence of runbook version %d", m.BatchID, m.RunbookVersion)
 	}
-	p := b.Doc.Phases[i]
+	return o.dispatchSequence(ctx, b, &b.Doc.Phases[i])
+}
+
+// dispatchSequence starts the init steps of a batch, or the call that lists its items.
+func (o *Orchestrator) dispatchSequence(ctx context.Context, b store.Item[model.Batch], p *model.Phase) error {
 	if b.Doc.DispatchMode() != model.Running && p.SequenceUnsent() {
 		return o.sendUnsentSequences(ctx, &b.Doc)
 	}
-	return o.dispatchPhase(ctx, b, model.PhaseDue{Phase: p.ID})
+	_, err := o.dispatchPhase(ctx, b, model.PhaseDue{Phase: p.ID})
+	return err
 }
 
-// onPhaseDue dispatches one page of a phase. The decision on it announces the next page.
+// onPhaseDue dispatches one page of a phase, or the call that lists the items. The decision on it announces the next page.
 func (o *Orchestrator) onPhaseDue(ctx context.Context, m message.PhaseDue) error {
 	b, err := o.applier.LoadBatchForMessage(ctx, m.BatchID)
 	if err != nil {
 		return err
 	}
 	p, ok := b.Doc.Phase(m.PhaseExecutionID)
+	if ok && p.Kind == model.KindItems {
+		return o.dispatchSequence(ctx, b, p)
+	}
 	if !ok || p.Kind != model.KindPhase {
 		return message.Reject("batch %d has no phase execution %d", m.BatchID, m.PhaseExecutionID)
 	}
-	page, err := o.pageToDispatch(ctx, m)
+	page, err := o.pageToDispatch(ctx, m, p)
 	if err != nil {
 		return err
 	}
@@ -54,17 +62,18 @@ func (o *Orchestrator) onPhaseDue(ctx context.Context, m message.PhaseDue) error
 	if postponed, err := o.postponeForWorkers(ctx, &b.Doc, p, m, page); postponed || err != nil {
 		return err
 	}
-	if err := o.dispatchPhase(ctx, b, model.PhaseDue{Phase: m.PhaseExecutionID, Page: page, FanOut: m.FanOut}); err != nil {
+	guarded, err := o.dispatchPhase(ctx, b, model.PhaseDue{Phase: m.PhaseExecutionID, Page: page, FanOut: m.FanOut})
+	if err != nil || guarded {
 		return err
 	}
 	return o.cancelPageIfRequested(ctx, m.BatchID, page)
 }
 
 // pageToDispatch returns the page of a phase-due message. For a phase that the sweep announced
-// again it is the last page that was made: the pages before it are dispatched.
-func (o *Orchestrator) pageToDispatch(ctx context.Context, m message.PhaseDue) (int, error) {
+// again it is the last page that was made: the pages before it are dispatched. A phase that has not begun has none.
+func (o *Orchestrator) pageToDispatch(ctx context.Context, m message.PhaseDue, p *model.Phase) (int, error) {
 	page := max(m.Page, 1)
-	if page > 1 || m.FanOut == "" {
+	if page > 1 || m.FanOut == "" || p.Status == model.PhasePending {
 		return page, nil
 	}
 	made, err := o.store.LastShard(ctx, m.BatchID, m.PhaseExecutionID)
@@ -76,16 +85,21 @@ func (o *Orchestrator) pageToDispatch(ctx context.Context, m message.PhaseDue) (
 
 // dispatchPhase dispatches a phase or the init steps if they are due. Otherwise, or if they
 // were dispatched before, it repeats the decision on the end of the phase, so that the phases
-// after it are announced.
-func (o *Orchestrator) dispatchPhase(ctx context.Context, b store.Item[model.Batch], e model.PhaseDue) error {
+// after it are announced, and writes the summary that their start may lack. It reports whether the
+// page was made in one write with the batch: a cancellation that comes later finds the page.
+func (o *Orchestrator) dispatchPhase(ctx context.Context, b store.Item[model.Batch], e model.PhaseDue) (guarded bool, err error) {
 	c := applier.On(e)
 	c.Prime = func(s *applier.Snapshot) { applier.Prime(s, s.BatchKey(), b) }
 	_, decisions, err := o.applier.Run(ctx, b.Doc.ID, c)
 	if err != nil || !decisions[0].Stale {
-		return rejectRefusal(err)
+		guarded = slices.ContainsFunc(decisions, func(d model.Decision) bool { return len(d.Shards) > 0 })
+		return guarded, rejectRefusal(err)
 	}
 	o.log.InfoContext(ctx, "phase is not due or already dispatched", logkey.BatchID, b.Doc.ID, logkey.Phase, e.Phase)
-	return o.applier.Decide(ctx, b.Doc.ID, model.PhaseCounted{Phase: e.Phase})
+	if err := o.applier.Decide(ctx, b.Doc.ID, model.PhaseCounted{Phase: e.Phase}); err != nil {
+		return false, err
+	}
+	return false, o.applier.EnsureSummary(ctx, &b.Doc)
 }
 
 // The fan-out of a phase is limited by a window: the page after the last one that was begun

@@ -128,7 +128,14 @@ func (v *visit) sweepListed(listed store.Item[store.BatchSummary]) error {
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrChanged) { // another tick deleted it, or the batch exists by now: the next tick reads it
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	written, err := store.OrNone(store.Read[model.Batch](v.ctx, v.orchestrator.store, store.BatchKey(listed.Doc.ID)))
+	if err != nil || written.ETag == "" {
+		return err
+	}
+	return v.orchestrator.applier.UpsertSummary(v.ctx, &written.Doc) // its request came again a moment ago
 }
 
 // sweepBatch brings one batch up to date: its summary, its runbook version, its phases, what
@@ -175,6 +182,7 @@ func (v *visit) sweepBatch(listed store.BatchSummary) error {
 		}
 	}
 	if lost {
+		o.applier.ReportOpenDetached(ctx, &b.Doc)
 		o.workers.Tally(ctx, &b.Doc, v.jobs)
 	}
 	return nil
@@ -190,6 +198,7 @@ func (v *visit) sweepEnded(b *model.Batch) error {
 	if err := o.announceErasure(ctx, b, v.now); err != nil || !b.HasOpenDetached() {
 		return err
 	}
+	o.applier.ReportOpenDetached(ctx, b)
 	s := &sweep{Orchestrator: o, batch: b, now: v.now, task: model.TickTask(v.now), stuck: &stuckSteps{now: v.now}}
 	defer func() { s.stuck.log(ctx, o, b, 0) }()
 	for _, do := range []func(*sweep, context.Context) error{(*sweep).sweepUnsent, (*sweep).sweepPaused, (*sweep).sweepRuns} {
@@ -243,6 +252,8 @@ type sweep struct {
 // announcement, the fan-out or the end of a phase that was lost.
 func (s *sweep) sweepPhases(ctx context.Context) error {
 	switch {
+	case s.batch.IsListing():
+		return s.sweepItems(ctx)
 	case s.batch.DispatchMode() != model.Running:
 		return s.sendUnsentSequences(ctx, s.batch)
 	case s.batch.Filling:
@@ -275,7 +286,7 @@ func (s *sweep) sweepPhases(ctx context.Context) error {
 func (s *sweep) sweepPhase(ctx context.Context, p model.Phase) (announce bool, err error) {
 	switch {
 	case p.Status == model.PhasePending:
-		return p.Kind == model.KindInit && !s.batch.Manual && s.batch.Status == model.BatchDetected, nil
+		return (p.Kind == model.KindInit || p.Kind == model.KindItems) && !s.batch.Manual && s.batch.Status == model.BatchDetected, nil
 	case p.Status != model.PhaseDispatched:
 		return false, nil
 	case p.Kind == model.KindDetached:

@@ -34,6 +34,7 @@ func (o *Orchestrator) onBatchWork(ctx context.Context, m message.BatchWork) err
 		message.WorkMove:    o.movePage,
 		message.WorkMend:    o.continueResolved,
 		message.WorkSweep:   o.sweepPage,
+		message.WorkItems:   o.writeItems,
 		message.WorkErase:   o.erasePage,
 		message.WorkLeave:   o.removePage,
 		message.WorkCheck:   o.checkPage,

@@ -138,7 +138,11 @@ func (p *Pipelines) settle(ctx context.Context, c *verdict, b *model.Batch, outp
 	if b.CompletedAt != nil {
 		c.New.Milliseconds = b.CompletedAt.Sub(b.DetectedAt).Milliseconds()
 	}
-	if !succeeded(b) {
+	if b.Cancelled != nil {
+		c.Outcome, c.Reason = api.ComparisonCancelled, "the shadow was "+failure(b)
+		return nil
+	}
+	if !b.HasResult() {
 		c.New.Error = humanize.Clip(failure(b), maxComparedError)
 		c.Outcome, c.Reason = api.ComparisonNewFailed, "the shadow failed: "+c.New.Error
 		if c.Old.Error != "" {
@@ -175,6 +179,9 @@ func plain(value json.RawMessage) string {
 
 // addVerdict adds a verdict to the counts of its pipeline.
 func addVerdict(sums *store.Comparisons, c *verdict) {
+	if c.Outcome == api.ComparisonCancelled {
+		return
+	}
 	if sums.Counts == nil {
 		sums.Counts = map[string]int{}
 	}
@@ -198,7 +205,7 @@ func (p *Pipelines) logDiffering(ctx context.Context, c *verdict) {
 }
 
 func (p *Pipelines) measure(ctx context.Context, c *verdict) {
-	if c.Outcome != api.ComparisonPending {
+	if c.Outcome != api.ComparisonPending && c.Outcome != api.ComparisonCancelled {
 		p.metrics.compared(ctx, c)
 	}
 }
@@ -232,7 +239,7 @@ func (p *Pipelines) settlePending(ctx context.Context, name string, r store.Pipe
 			break
 		}
 		b, err := store.Read[model.Batch](ctx, p.store, store.BatchKey(id))
-		if errors.Is(err, store.ErrNotFound) { // it expired before a tick came
+		if errors.Is(err, store.ErrNotFound) || err == nil && b.Doc.HasExpired(p.now()) { // before a tick came: its result may be gone
 			continue
 		}
 		if err != nil {

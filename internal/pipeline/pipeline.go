@@ -1,5 +1,5 @@
 // Package pipeline answers requests that start batches: a runbook with trigger: request has one batch for
-// each request, and its members are the items of the request. The package decides whether a request needs
+// each request, and its members are the items of the request, or those that a function lists for it. The package decides whether a request needs
 // a batch, creates it, and tells those who requested it where it stands and what it has brought about.
 //
 // It does not know how the batch is run: that is the same as for any other batch.
@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -22,6 +23,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/panics"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbookstore"
@@ -29,6 +31,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 
 	"go.opentelemetry.io/otel/metric"
+	"golang.org/x/sync/errgroup"
 )
 
 // Pipelines starts batches for requests. It is safe for concurrent use.
@@ -40,7 +43,7 @@ type Pipelines struct {
 	runbooks    *runbookstore.Reader
 	sealer      *sealing.Sealer
 	members     *membership.Registrar
-	phases      func(ctx context.Context, by audit.Caller, batch int) (api.Page[api.Phase], error)
+	phases      func(ctx context.Context, b *model.Batch) ([]api.Phase, error)
 	audit       *audit.Log
 	metrics     metrics
 	shares      shareChecks
@@ -55,7 +58,7 @@ type Config struct {
 	Runbooks    *runbookstore.Reader
 	Sealer      *sealing.Sealer
 	Members     *membership.Registrar
-	Phases      func(ctx context.Context, by audit.Caller, batch int) (api.Page[api.Phase], error) // with the counts of their members
+	Phases      func(ctx context.Context, b *model.Batch) ([]api.Phase, error) // with the counts of their members
 	Audit       *audit.Log
 	Meter       metric.Meter // nil: nothing is measured
 }
@@ -70,23 +73,25 @@ func New(c Config) *Pipelines {
 
 // order is a request that was checked, under one version of its runbook.
 type order struct {
-	by          audit.Caller
-	owner       string
-	force       bool
-	shadow      bool
-	version     int
-	runbook     *runbook.Runbook
-	items       items
-	fingerprint string // of the items and the version
-	content     string // identifies the request, for its idempotency key
+	by      audit.Caller
+	owner   string
+	force   bool
+	shadow  bool
+	version int
+	runbook *runbook.Runbook
+	items   membership.Items                  // none if a function lists them
+	content string                            // identifies the request, for its idempotency key
+	last    store.Item[store.PipelineRequest] // of the owner, before this one
 }
 
 // key is the document with the newest request of the owner.
-func (o *order) key() store.Key {
-	if o.shadow {
-		return store.ShadowKey(o.runbook.Name, o.owner)
+func (o *order) key() store.Key { return requestKey(o.runbook.Name, o.owner, o.shadow) }
+
+func requestKey(name, owner string, shadow bool) store.Key {
+	if shadow {
+		return store.ShadowKey(name, owner)
 	}
-	return store.PipelineKey(o.runbook.Name, o.owner)
+	return store.PipelineKey(name, owner)
 }
 
 // errMeanwhile: another process has begun with a request of the same owner.
@@ -96,6 +101,10 @@ var errMeanwhile = errors.New("pipeline: another request of the owner came first
 // starts none if the owner's last batch had the same items and has completed without a failed item:
 // the answer is that batch, with PipelineCached. If that batch still runs, the answer is the batch as it
 // is. With Force neither matters.
+//
+// If a function lists the items, the request has none, and the batch begins with the call. If it finds the
+// items of the owner's last batch, the batch ends with the result of that one. While the function lists
+// the items of the owner's last batch, the answer is that batch.
 //
 // With Shadow the batch is only compared with the old orchestrator: it is not the last batch of the owner
 // and gives no latest result. Shadows have a last batch of their own.
@@ -120,11 +129,12 @@ func (p *Pipelines) StartPipeline(ctx context.Context, by audit.Caller, name str
 			return err
 		}
 		version := record.Doc.Version
+		var last store.Item[store.PipelineRequest]
 		if record.ETag == "" {
 			if err := p.checkShadow(ctx, name, r.Shadow); err != nil {
 				return err
 			}
-			if version, err = p.activeVersion(ctx, name); err != nil {
+			if version, last, err = p.standing(ctx, name, owner, r.Shadow); err != nil {
 				return err
 			}
 		}
@@ -132,7 +142,7 @@ func (p *Pipelines) StartPipeline(ctx context.Context, by audit.Caller, name str
 		if err != nil {
 			return err
 		}
-		if o.content = content; record.ETag != "" {
+		if o.content, o.last = content, last; record.ETag != "" {
 			view, err = p.repeat(ctx, o, record.Doc)
 			return err
 		}
@@ -157,6 +167,22 @@ func checkOwner(owner string) (string, error) {
 	return *d.Owner, nil
 }
 
+// standing gives the active version of a runbook and the last request of an owner, which it reads at the same time.
+func (p *Pipelines) standing(ctx context.Context, name, owner string, shadow bool) (version int, last store.Item[store.PipelineRequest], err error) {
+	var reading errgroup.Group
+	reading.Go(func() error {
+		return panics.Catch(ctx, func() (err error) {
+			last, err = store.OrNone(store.Read[store.PipelineRequest](ctx, p.store, requestKey(name, owner, shadow)))
+			return err
+		})
+	})
+	version, err = p.activeVersion(ctx, name)
+	if failed := reading.Wait(); err == nil {
+		err = failed
+	}
+	return version, last, err
+}
+
 // activeVersion gives the number of the active version of a runbook.
 func (p *Pipelines) activeVersion(ctx context.Context, name string) (int, error) {
 	head, err := p.runbooks.Head(ctx, name)
@@ -178,20 +204,25 @@ func (p *Pipelines) newOrder(ctx context.Context, by audit.Caller, name string, 
 	if !rb.IsRequested() {
 		return order{}, problem.New(api.CodeConflict, "requests do not start the batches of runbook %q: it has no trigger: request", name)
 	}
+	o := order{by: by, owner: owner, force: r.Force, shadow: r.Shadow, version: version, runbook: rb}
+	if rb.ListsItems() {
+		if r.Items != nil {
+			return order{}, problem.New(api.CodeInvalid, "a function lists the items of runbook %q: send the request without items", name)
+		}
+		return o, nil
+	}
 	var hashKey []byte
 	if len(rb.Secret) > 0 {
 		if hashKey, err = p.sealer.DigestKey(ctx); err != nil {
 			return order{}, err
 		}
 	}
-	all, err := readItems(rb, r.Items, hashKey)
+	rows, err := readItems(rb, r.Items, hashKey)
 	if err != nil {
 		return order{}, err
 	}
-	fingerprint := idempotency.Digest(strconv.Itoa(version), all.digest)
-	return order{
-		by: by, owner: owner, force: r.Force, shadow: r.Shadow, version: version, runbook: rb, items: all, fingerprint: fingerprint,
-	}, nil
+	o.items = membership.ItemsOf(version, rows)
+	return o, nil
 }
 
 // contentOf identifies a request, for all versions of the runbook that reads it. Errors: CodeInvalid.
@@ -209,7 +240,7 @@ func contentOf(name, owner string, r api.PipelineRequest) (string, error) {
 	if r.Shadow {
 		what = "shadow"
 	}
-	return idempotency.Digest(append([]string{what, name, owner, strconv.FormatBool(r.Force)}, texts...)...), nil
+	return idempotency.Digest(append([]string{what, name, strings.ToLower(owner), strconv.FormatBool(r.Force)}, texts...)...), nil
 }
 
 // repeat answers a request with an idempotency key that was received before: with its batch, which it
@@ -259,37 +290,33 @@ func (p *Pipelines) record(ctx context.Context, o order, batch int, at time.Time
 
 // start answers a request that is new: with the owner's last batch, or with a new one.
 func (p *Pipelines) start(ctx context.Context, o order) (api.PipelineBatch, error) {
-	key := o.key()
-	last, err := store.OrNone(store.Read[store.PipelineRequest](ctx, p.store, key))
-	if err != nil {
-		return api.PipelineBatch{}, err
-	}
+	last := o.last
 	var b store.Item[model.Batch]
+	var err error
 	if last.ETag != "" {
 		if b, err = store.OrNone(store.Read[model.Batch](ctx, p.store, store.BatchKey(last.Doc.Batch))); err != nil {
 			return api.PipelineBatch{}, err
 		}
 	}
-	if last.Doc.Fingerprint == o.fingerprint && !o.force {
-		runs := b.ETag != "" && !b.Doc.HasEnded()
-		if b.ETag == "" {
-			if runs, err = p.isCreating(ctx, last.Doc.Batch); err != nil {
-				return api.PipelineBatch{}, err
-			}
+	runs, current, err := p.serves(ctx, o, &last.Doc, b)
+	if err != nil {
+		return api.PipelineBatch{}, err
+	}
+	if runs || current {
+		if err := p.remember(ctx, o, last.Doc.Batch, last.Doc.At, current); err != nil {
+			return api.PipelineBatch{}, err
 		}
-		if current := isCurrent(&b.Doc, p.now()); runs || current {
-			if err := p.remember(ctx, o, last.Doc.Batch, last.Doc.At, current); err != nil {
-				return api.PipelineBatch{}, err
-			}
-			if current {
-				return p.answerCached(ctx, o.by, &b.Doc)
-			}
-			return p.ensure(ctx, o, last.Doc.Batch, last.Doc.At)
+		if current {
+			return p.answerCached(ctx, o.by, &b.Doc)
 		}
+		return p.ensure(ctx, o, last.Doc.Batch, last.Doc.At)
 	}
 	now, tries := p.now().UTC(), 0
-	next := store.PipelineRequest{Runbook: o.runbook.Name, Owner: o.owner, Version: o.version, Fingerprint: o.fingerprint, At: now, Before: last.Doc.Batch}
-	id, err := p.members.ReserveBatch(ctx, store.BatchSummary{RunbookName: o.runbook.Name, RunbookVersion: o.version, BatchDetails: model.BatchDetails{Owner: o.owner}, Claimed: true}, func(id int) (store.Writes, error) {
+	next := store.PipelineRequest{Runbook: o.runbook.Name, Owner: o.owner, Version: o.version, Fingerprint: o.items.Fingerprint, At: now, Before: last.Doc.Batch, Result: last.Doc.Result}
+	if hasResult(&b.Doc, now) {
+		next.Result = last.Doc.Batch
+	}
+	id, err := p.members.ReserveBatch(ctx, store.BatchSummary{RunbookName: o.runbook.Name, RunbookVersion: o.version, BatchDetails: model.BatchDetails{Owner: o.owner}, Claimed: true, Requested: true, Shadow: o.shadow}, func(id int) (store.Writes, error) {
 		if tries++; tries > 1 {
 			if err := p.ensureNewest(ctx, o, last.Version); err != nil {
 				return nil, err
@@ -301,6 +328,22 @@ func (p *Pipelines) start(ctx context.Context, o order) (api.PipelineBatch, erro
 		return api.PipelineBatch{}, err
 	}
 	return p.write(ctx, o, id, now, next.Before)
+}
+
+// serves reports whether the batch of the owner's last request serves this one, too: it runs, or has a current
+// result. If a function lists the items, their fingerprint is not known before, so that only a batch serves it
+// whose items are being listed.
+func (p *Pipelines) serves(ctx context.Context, o order, last *store.PipelineRequest, b store.Item[model.Batch]) (runs, current bool, err error) {
+	switch {
+	case o.force || last.Version != o.version || last.Fingerprint != o.items.Fingerprint:
+		return false, false, nil
+	case b.ETag == "":
+		runs, err = p.isCreating(ctx, last.Batch)
+		return runs, false, err
+	case o.runbook.ListsItems():
+		return b.Doc.IsListing(), false, nil
+	}
+	return !b.Doc.HasEnded(), b.Doc.HasCurrentResult(p.now()), nil
 }
 
 // ensureNewest fails with errMeanwhile if another request of the owner came after the last known one.
@@ -337,30 +380,31 @@ func (p *Pipelines) ensure(ctx context.Context, o order, id int, at time.Time) (
 		return api.PipelineBatch{}, err
 	}
 	if existing.ETag != "" {
-		return p.begin(ctx, o, id, at, before)
+		return p.begin(ctx, o, id, at, before, nil)
 	}
 	return p.write(ctx, o, id, at, before)
 }
 
 // write writes the items of a batch, as far as they are not written, and begins it.
 func (p *Pipelines) write(ctx context.Context, o order, id int, at time.Time, before int) (api.PipelineBatch, error) {
-	if err := p.members.WriteMembers(ctx, model.Batch{ID: id, DetectedAt: at, Display: o.runbook.Display}, o.runbook, o.items.people); err != nil {
-		return api.PipelineBatch{}, err
-	}
-	return p.begin(ctx, o, id, at, before)
-}
-
-// begin writes the document of a batch whose items are written, unless it exists.
-func (p *Pipelines) begin(ctx context.Context, o order, id int, at time.Time, before int) (api.PipelineBatch, error) {
-	b, existed, err := p.members.EnsureDocument(ctx, o.by, model.BatchCreated{
-		ID: id, Runbook: o.runbook.Name, Version: o.version, Members: len(o.items.people), By: o.by.Name, At: at,
-		Requested: &model.Requested{Fingerprint: o.fingerprint, Force: o.force, Shadow: o.shadow, Before: before, KeepSeconds: int(o.runbook.Request.Expires / time.Second)}, Details: model.BatchDetails{Owner: o.owner},
-	})
+	last, err := p.members.WriteEarlierMembers(ctx, model.Batch{ID: id, DetectedAt: at, Display: o.runbook.Display}, o.runbook, o.items.People)
 	if err != nil {
 		return api.PipelineBatch{}, err
 	}
-	p.log.InfoContext(ctx, "batch requested", logkey.BatchID, id, logkey.Runbook, o.runbook.Name, logkey.Members, len(o.items.people), logkey.By, o.by.Name, logkey.Repeated, existed)
-	view, err := p.view(ctx, o.by, &b)
+	return p.begin(ctx, o, id, at, before, last)
+}
+
+// begin writes the document of a batch with its last items, unless it exists. The other items are written.
+func (p *Pipelines) begin(ctx context.Context, o order, id int, at time.Time, before int, last store.Writes) (api.PipelineBatch, error) {
+	b, existed, err := p.members.EnsureDocument(ctx, o.by, model.BatchCreated{
+		ID: id, Runbook: o.runbook.Name, Version: o.version, Members: len(o.items.People), By: o.by.Name, At: at,
+		Requested: &model.Requested{Fingerprint: o.items.Fingerprint, Force: o.force, Shadow: o.shadow, Before: before, KeepSeconds: int(o.runbook.Request.Expires / time.Second)}, Details: model.BatchDetails{Owner: o.owner},
+	}, last)
+	if err != nil {
+		return api.PipelineBatch{}, err
+	}
+	p.log.InfoContext(ctx, "batch requested", logkey.BatchID, id, logkey.Runbook, o.runbook.Name, logkey.Members, len(o.items.People), logkey.By, o.by.Name, logkey.Repeated, existed)
+	view, err := p.view(ctx, &b)
 	view.Replayed = existed
 	return view, err
 }
@@ -376,7 +420,7 @@ func (p *Pipelines) before(ctx context.Context, o order, id int) (int, error) {
 
 // answerCached answers a request with a batch that has completed with the same items.
 func (p *Pipelines) answerCached(ctx context.Context, by audit.Caller, b *model.Batch) (api.PipelineBatch, error) {
-	view, err := p.view(ctx, by, b)
+	view, err := p.view(ctx, b)
 	view.Status = api.PipelineCached
 	return view, err
 }
@@ -388,45 +432,8 @@ func (p *Pipelines) isCreating(ctx context.Context, batch int) (bool, error) {
 	return entry.Doc.Creating, err
 }
 
-// hasResult reports whether a batch has completed, also the on_complete steps that give its result, and
-// has not expired.
-func hasResult(b *model.Batch, now time.Time) bool {
-	return succeeded(b) && !b.HasExpired(now)
-}
-
-// succeeded reports whether a batch has completed with its result.
-func succeeded(b *model.Batch) bool {
-	if b.Status != model.BatchCompleted || b.Requested == nil {
-		return false
-	}
-	last := resulting(b)
-	return last == nil || last.OnCompleteStatus == model.RunSucceeded
-}
-
-// resulting returns the phase whose on_complete steps give the result of a batch, the last that has any;
-// nil for none.
-func resulting(b *model.Batch) (last *model.Phase) {
-	for i := range b.Phases {
-		if p := &b.Phases[i]; p.Kind == model.KindPhase && p.OnCompleteStatus != "" {
-			last = p
-		}
-	}
-	return last
-}
-
-// isCurrent reports whether the result of a batch is that of all its items: none failed, and each phase
-// completed.
-func isCurrent(b *model.Batch, now time.Time) bool {
-	if !hasResult(b, now) || b.Failed() > 0 || b.Removed > 0 {
-		return false
-	}
-	for _, ph := range b.Phases {
-		if ph.Kind == model.KindPhase && ph.Status != model.PhaseCompleted && ph.Status != model.PhaseSuperseded {
-			return false
-		}
-	}
-	return true
-}
+// hasResult reports whether a batch has a result that has not expired.
+func hasResult(b *model.Batch, now time.Time) bool { return b.HasResult() && !b.HasExpired(now) }
 
 // place is the address of a batch, within the handler.
 func place(name string, batch int) string {

@@ -72,7 +72,7 @@ func (p *Pipelines) recentRequests(ctx context.Context, name string, r store.Pip
 	overdue := now.Add(-time.Duration(r.Rule.OverdueSeconds) * time.Second)
 	paging := store.Paging{Limit: maxShareRequests}
 	for read := 0; read < maxShareBatches; {
-		page, err := p.store.Batches(ctx, store.BatchFilter{Runbook: name}, paging)
+		page, err := p.store.Batches(ctx, store.BatchFilter{Runbook: name, Creating: true}, paging)
 		if err != nil {
 			return recentRequests{}, err
 		}
@@ -95,7 +95,7 @@ func (p *Pipelines) recentRequests(ctx context.Context, name string, r store.Pip
 func (r *recentRequests) add(b *model.Batch, overdue time.Time) {
 	switch {
 	case b.Requested == nil || b.IsShadow() || b.Cancelled != nil:
-	case b.HasEnded() && succeeded(b):
+	case b.HasEnded() && b.HasResult():
 		r.Requests++
 	case b.HasEnded(), b.DetectedAt.Before(overdue):
 		r.Requests++

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/sealing"
@@ -15,17 +14,17 @@ import (
 
 // PipelineBatch tells where a batch stands that a request to the runbook started. Errors: CodeNotFound,
 // CodeUnavailable.
-func (p *Pipelines) PipelineBatch(ctx context.Context, by audit.Caller, name string, batch int) (api.PipelineBatch, error) {
+func (p *Pipelines) PipelineBatch(ctx context.Context, name string, batch int) (api.PipelineBatch, error) {
 	b, err := p.read(ctx, name, batch)
 	if err != nil {
 		return api.PipelineBatch{}, err
 	}
-	return p.view(ctx, by, b)
+	return p.view(ctx, b)
 }
 
 // PipelineResult gives what a batch has brought about. Errors: CodeNotFound; CodeConflict while it runs,
 // and if it failed; CodeUnavailable.
-func (p *Pipelines) PipelineResult(ctx context.Context, by audit.Caller, name string, batch int) (api.PipelineResult, error) {
+func (p *Pipelines) PipelineResult(ctx context.Context, name string, batch int) (api.PipelineResult, error) {
 	b, err := p.read(ctx, name, batch)
 	if err != nil {
 		return api.PipelineResult{}, err
@@ -36,15 +35,15 @@ func (p *Pipelines) PipelineResult(ctx context.Context, by audit.Caller, name st
 	case !hasResult(b, p.now()):
 		return api.PipelineResult{}, problem.New(api.CodeConflict, "batch %d has no result: %s", batch, failure(b))
 	}
-	return p.result(ctx, by, b)
+	return p.result(ctx, b)
 }
 
-// maxLooks is how many requests of an owner, the newest first, are looked at for a result.
+// maxLooks is how many requests of an owner, the newest first, are looked at for a result, before the last known one is.
 const maxLooks = 20
 
 // LatestResult gives the result of the owner's newest batch that has completed. Errors: CodeNotFound if
 // there is none, CodeInvalid, CodeUnavailable.
-func (p *Pipelines) LatestResult(ctx context.Context, by audit.Caller, name, owner string) (api.PipelineResult, error) {
+func (p *Pipelines) LatestResult(ctx context.Context, name, owner string) (api.PipelineResult, error) {
 	owner, err := checkOwner(owner)
 	if err != nil {
 		return api.PipelineResult{}, err
@@ -56,22 +55,25 @@ func (p *Pipelines) LatestResult(ctx context.Context, by audit.Caller, name, own
 	if err != nil {
 		return api.PipelineResult{}, err
 	}
-	id, before := last.Doc.Batch, last.Doc.Before
-	for range maxLooks {
-		if id == 0 {
-			break
-		}
+	id := last.Doc.Batch
+	for look := 0; id != 0; look++ {
 		b, err := store.OrNone(store.Read[model.Batch](ctx, p.store, store.BatchKey(id)))
 		if err != nil {
 			return api.PipelineResult{}, err
 		}
 		if hasResult(&b.Doc, p.now()) {
-			return p.result(ctx, by, &b.Doc)
+			return p.result(ctx, &b.Doc)
 		}
-		if b.Doc.Requested != nil {
-			before = b.Doc.Requested.Before
+		switch {
+		case b.Doc.Requested != nil && b.Doc.Requested.Before != 0 && look < maxLooks:
+			id = b.Doc.Requested.Before
+		case id == last.Doc.Batch && look < maxLooks: // it is being created, or has expired, and does not say which was before
+			id = last.Doc.Before
+		case id > last.Doc.Result:
+			id = last.Doc.Result
+		default:
+			id = 0
 		}
-		id, before = before, 0 // a batch that is being created, or has expired, does not say which was before
 	}
 	return api.PipelineResult{}, problem.New(api.CodeNotFound, "no batch of %s has completed for owner %q: request one", name, owner)
 }
@@ -86,7 +88,7 @@ func (p *Pipelines) read(ctx context.Context, name string, batch int) (*model.Ba
 }
 
 // view shows a batch with the counts of its items.
-func (p *Pipelines) view(ctx context.Context, by audit.Caller, b *model.Batch) (api.PipelineBatch, error) {
+func (p *Pipelines) view(ctx context.Context, b *model.Batch) (api.PipelineBatch, error) {
 	v := api.PipelineBatch{
 		ID: b.ID, Pipeline: b.Runbook, RunbookVersion: b.Version, Owner: b.Owner, Status: status(b), RequestedAt: b.DetectedAt, CompletedAt: b.CompletedAt, ExpiresAt: b.ExpiresAt(),
 		Items: api.PipelineItems{Total: b.Members, Queued: b.Members}, StatusURL: place(b.Runbook, b.ID), ResultURL: place(b.Runbook, b.ID) + "/result",
@@ -94,24 +96,30 @@ func (p *Pipelines) view(ctx context.Context, by audit.Caller, b *model.Batch) (
 	if b.Requested != nil {
 		v.Fingerprint, v.Shadow = b.Requested.Fingerprint, b.Requested.Shadow
 	}
-	if v.Status == api.PipelineFailed {
+	switch v.Status {
+	case api.PipelineFailed:
 		v.Error = failure(b)
-	}
-	if v.Status == api.PipelineQueued {
+	case api.PipelineQueued, api.PipelineListing:
 		return v, nil
+	case api.PipelineCached:
+		v.CachedBatch, v.ResultURL = b.Requested.CachedBatch, place(b.Runbook, b.Requested.CachedBatch)+"/result"
 	}
-	phases, err := p.phases(ctx, by, b.ID)
+	b, err := p.holder(ctx, b)
 	if err != nil {
 		return v, err
 	}
-	v.Items = count(b, phases.Items)
+	phases, err := p.phases(ctx, b)
+	if err != nil {
+		return v, err
+	}
+	v.Items = count(b, phases)
 	v.Detached, err = p.detached(ctx, b)
 	return v, err
 }
 
 // count counts the items of a batch: each once, by the phases that it has been in.
 func count(b *model.Batch, phases []api.Phase) api.PipelineItems {
-	c := api.PipelineItems{Total: b.Members, Cancelled: b.Removed}
+	c := api.PipelineItems{Total: b.Members, Cancelled: b.Removed, Failed: b.FailedChecks}
 	for _, ph := range phases {
 		if ph.Kind != string(model.KindPhase) || ph.Status == string(model.PhaseSkipped) || ph.Status == string(model.PhaseSuperseded) {
 			continue
@@ -131,17 +139,24 @@ func count(b *model.Batch, phases []api.Phase) api.PipelineItems {
 // status is where the batch stands for those who requested it.
 func status(b *model.Batch) api.PipelineStatus {
 	switch {
+	case b.Status == model.BatchCompleted && b.Requested != nil && b.Requested.CachedBatch != 0:
+		return api.PipelineCached
 	case b.Status == model.BatchCompleted:
 		return api.PipelineCompleted
 	case b.HasEnded():
 		return api.PipelineFailed
 	}
+	begun := api.PipelineQueued
 	for _, ph := range b.Phases {
-		if ph.DispatchedAt != nil {
+		switch {
+		case ph.DispatchedAt == nil:
+		case ph.Kind != model.KindItems:
 			return api.PipelineProcessing
+		case b.IsListing():
+			begun = api.PipelineListing
 		}
 	}
-	return api.PipelineQueued
+	return begun
 }
 
 // failure says why a batch has no result.
@@ -149,15 +164,27 @@ func failure(b *model.Batch) string {
 	if c := b.Cancelled; c != nil {
 		return "cancelled by " + c.By
 	}
-	if p := resulting(b); b.Error == "" && p != nil {
+	if p := b.ResultPhase(); b.Error == "" && p != nil {
 		return p.Reason
 	}
 	return b.Error
 }
 
+// holder is the batch that has the result of a batch: the batch itself, or an earlier one with the same items.
+func (p *Pipelines) holder(ctx context.Context, b *model.Batch) (*model.Batch, error) {
+	if b.Requested == nil || b.Requested.CachedBatch == 0 {
+		return b, nil
+	}
+	return p.read(ctx, b.Runbook, b.Requested.CachedBatch)
+}
+
 // result gives the outputs of the last on_complete steps of a batch.
-func (p *Pipelines) result(ctx context.Context, by audit.Caller, b *model.Batch) (api.PipelineResult, error) {
-	view, err := p.view(ctx, by, b)
+func (p *Pipelines) result(ctx context.Context, b *model.Batch) (api.PipelineResult, error) {
+	b, err := p.holder(ctx, b)
+	if err != nil {
+		return api.PipelineResult{}, err
+	}
+	view, err := p.view(ctx, b)
 	if err != nil {
 		return api.PipelineResult{}, err
 	}
@@ -170,7 +197,11 @@ func (p *Pipelines) result(ctx context.Context, by audit.Caller, b *model.Batch)
 
 // outputs reads the outputs of the last on_complete steps of a batch, without secrets.
 func (p *Pipelines) outputs(ctx context.Context, b *model.Batch) (map[string]json.RawMessage, error) {
-	ph := resulting(b)
+	b, err := p.holder(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	ph := b.ResultPhase()
 	if ph == nil {
 		return map[string]json.RawMessage{}, nil
 	}

@@ -32,6 +32,7 @@ func (p *planner) guard() {
 			}
 		}
 	}
+	p.guardAll()
 	single := p.removals() == 1
 	for i := range p.drafts {
 		d := &p.drafts[i]
@@ -132,13 +133,8 @@ func (p *planner) share(d *draft) string {
 	if len(d.leaving) <= 1 || float64(len(d.leaving))*100 <= percent*float64(d.active) {
 		return ""
 	}
-	elsewhere := 0
-	for _, r := range d.leaving {
-		if _, present := p.result.byKey[r.Key]; present {
-			elsewhere++
-		}
-	}
-	gone, of := len(d.leaving)-elsewhere, count(d.active, "member")
+	gone, of := p.gone(d), count(d.active, "member")
+	elsewhere := len(d.leaving) - gone
 	var what string
 	switch {
 	case elsewhere == 0:
@@ -149,6 +145,40 @@ func (p *planner) share(d *draft) string {
 		what = fmt.Sprintf("no longer returns %d and now has another batch for %d of %s", gone, elsewhere, of)
 	}
 	return fmt.Sprintf("the query %s, more than the removal_guard of %s allows", what, humanize.Percent(percent))
+}
+
+// gone is how many of those who are to leave a batch have no row any more. The others have another batch now.
+func (p *planner) gone(d *draft) (n int) {
+	for _, r := range d.leaving {
+		if _, present := p.result.byKey[r.Key]; !present {
+			n++
+		}
+	}
+	return n
+}
+
+// smallShrinkage is the number of people who may always leave the batches of a runbook at once, as far as the guard of
+// each batch lets them.
+const smallShrinkage = 10
+
+// guardAll keeps people in all batches when too many have left the result: where each has a batch of their own, no batch
+// loses more than one.
+func (p *planner) guardAll() {
+	percent, gone, active := p.rb.DataSource.RemovalGuard, 0, 0
+	for i := range p.drafts {
+		if d := &p.drafts[i]; !d.Filling && !d.Manual {
+			gone += p.gone(d)
+			active += d.active
+		}
+	}
+	if gone <= smallShrinkage || float64(gone)*100 <= percent*float64(active) {
+		return
+	}
+	for i := range p.drafts {
+		if d := &p.drafts[i]; !d.Filling && d.tooMany == "" && p.gone(d) > 0 {
+			d.tooMany = fmt.Sprintf("the query no longer returns %d of %s of all batches, more than the removal_guard of %s allows", gone, count(active, "member"), humanize.Percent(percent))
+		}
+	}
 }
 
 // guardAdditions holds the additions when there are too many, all of them together. A

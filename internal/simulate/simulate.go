@@ -40,6 +40,7 @@ import (
 type Config struct {
 	Runbook []byte // its YAML
 	Members string // the path of the CSV file
+	Rows    *Rows  // of a data source that is queried, in the place of the file; nil: none
 	// Approve approves each phase at once that waits at a gate, beside what Answers say.
 	Approve bool
 	// Start is when the automation is turned on of a runbook that has a data source to
@@ -223,14 +224,29 @@ func (r *simulation) prepare(ctx context.Context) error {
 		r.nextTick = r.nextTick.Add(model.TickInterval)
 	}
 	if r.runbook.DataSource.Queried() {
-		if err := r.source.read(ctx, r.config.Members); err != nil {
-			return fmt.Errorf("%s: %w", r.config.Members, err)
+		if err := r.readSource(ctx); err != nil {
+			return err
 		}
 		r.tell(Event{Kind: KindAutomation, Text: fmt.Sprintf("automation is enabled; the data source has %s", count(len(r.source.rows), "row"))})
 		_, err := r.app.SetAutomation(ctx, ada, r.runbook.Name, true)
 		return err
 	}
 	return r.admin.create(ctx)
+}
+
+// readSource takes in what the query returns.
+func (r *simulation) readSource(ctx context.Context) error {
+	if r.config.Rows != nil {
+		r.source.columns = r.config.Rows.Columns
+		for _, values := range r.config.Rows.Values {
+			r.source.take(values)
+		}
+		return r.source.known()
+	}
+	if err := r.source.read(ctx, r.config.Members); err != nil {
+		return fmt.Errorf("%s: %w", r.config.Members, err)
+	}
+	return nil
 }
 
 // play goes on until nothing more can happen, or time is up.

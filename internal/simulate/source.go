@@ -15,8 +15,14 @@ import (
 	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
 )
 
+// Rows is a result of the query of a data source, with values that are JSON.
+type Rows struct {
+	Columns []string
+	Values  [][]json.RawMessage
+}
+
 // source is the list of members in the place of what the runbook's query returns: all
-// rows but those of people who have not joined it yet, or have left it. All values are
+// rows but those of people who have not joined it yet, or have left it. All values of a file are
 // text.
 type source struct {
 	now   func() time.Time
@@ -48,7 +54,6 @@ func (s *source) read(ctx context.Context, path string) error {
 	}
 	defer rows.Close()
 	s.columns = slices.Clone(rows.Columns())
-	column := slices.IndexFunc(s.columns, func(c string) bool { return strings.EqualFold(strings.TrimSpace(c), s.key) })
 	for {
 		values, err := rows.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -57,13 +62,19 @@ func (s *source) read(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		var key string
-		if column >= 0 && column < len(values) {
-			_ = json.Unmarshal(values[column], &key) // what is no text is no key
-		}
-		if key = strings.TrimSpace(key); s.takes(key) {
-			s.rows, s.keys = append(s.rows, slices.Clone(values)), append(s.keys, key)
-		}
+		s.take(slices.Clone(values))
+	}
+}
+
+// take adds a row. Its key is a text or a number.
+func (s *source) take(values []json.RawMessage) {
+	var key string
+	column := slices.IndexFunc(s.columns, func(c string) bool { return strings.EqualFold(strings.TrimSpace(c), s.key) })
+	if column >= 0 && column < len(values) && json.Unmarshal(values[column], &key) != nil {
+		key = string(values[column])
+	}
+	if key = strings.TrimSpace(key); s.takes(key) {
+		s.rows, s.keys = append(s.rows, values), append(s.keys, key)
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 // and the claims, which are in one partition. Each is one query within it, which costs about
 // 3 RU and 1 RU for every 20 documents that it returns. All fail with ErrUnavailable.
 type Batches interface {
-	// Batches lists the summaries of batches that are not being created, the newest first unless
-	// Sort asks for another order: FieldID, FieldRunbookName, FieldStatus, FieldStartTime,
-	// FieldDetectedAt or FieldMemberCount. It also fails with ErrContinuation.
+	// Batches lists the summaries of batches, without those that are being created unless the filter
+	// asks for them. The newest come first unless Sort asks for another order: FieldID, FieldRunbookName,
+	// FieldStatus, FieldStartTime, FieldDetectedAt or FieldMemberCount. It also fails with ErrContinuation.
 	Batches(ctx context.Context, filter BatchFilter, page Paging) (Page[BatchSummary], error)
 
 	// BatchesToSweep returns the summaries of batches that are being created, that have not
@@ -49,12 +49,12 @@ type BatchFilter struct {
 	RunbookPrefix string // compared exactly
 	Name, Owner   string // compared in any case
 	Newest        int    // the highest number; 0 for any
+	Creating      bool   // also those that are being created, or whose start has not listed them yet
 }
 
 // UnfinishedBatch is a batch that is being created or has not ended.
 type UnfinishedBatch struct {
-	ID       int  `json:"id"`
-	Creating bool `json:"creating"`
+	ID int `json:"id"`
 }
 
 // BatchSummary is the read model of the list of batches. It follows the batch itself, which is
@@ -92,7 +92,7 @@ type BatchSummary struct {
 	Rescheduled   *model.Attribution `json:"rescheduled,omitempty"`
 	EarlierStarts []time.Time        `json:"earlierStarts,omitempty"`
 	Revision      int                `json:"revision"`                 // of the batch
-	Creating      bool               `json:"creating,omitempty"`       // the batch's members are being written
+	Creating      bool               `json:"creating,omitempty"`       // the batch's members are being written, or a request has started it a moment ago
 	Claimed       bool               `json:"claimed,omitempty"`        // with Creating: all of them are claimed
 	EraseAt       *time.Time         `json:"eraseSecretsAt,omitempty"` // when the secrets of a batch that has ended are erased
 	ExpiresAt     *time.Time         `json:"expiresAt,omitempty"`      // when a batch that has ended is deleted

@@ -35,6 +35,7 @@ type PipelineRequest struct {
 	Fingerprint string    `json:"fingerprint"`
 	At          time.Time `json:"at"`
 	Before      int       `json:"beforeId,omitempty"` // the batch of the owner's request before; 0 for none
+	Result      int       `json:"resultId,omitempty"` // the batch of the request before if it had a result by then, or else what that request kept here; 0 for none
 }
 
 // RemovalHoldMembers names the members of a batch whose removal waits for confirmation, and those

@@ -95,8 +95,8 @@ func ClaimKey(person string) Key {
 // about. The id is a digest.
 func RequestKey(partition, id string) Key { return Key{partition, "request-" + id, "request"} }
 
-// PipelineKey is the newest request of an owner to a runbook that requests start. The id is a digest: an
-// owner can have any name.
+// PipelineKey is the newest request of an owner, in any case, to a runbook that requests start. The id is a digest:
+// an owner can have any name.
 func PipelineKey(runbook, owner string) Key {
 	return Key{PartitionBatches, "pipeline-" + requestDigest(runbook, owner), "pipeline"}
 }
@@ -108,7 +108,7 @@ func ShadowKey(runbook, owner string) Key {
 
 func requestDigest(runbook, owner string) string {
 	digest := sha256.New()
-	fmt.Fprintf(digest, "%d:%s%s", len(runbook), runbook, owner)
+	fmt.Fprintf(digest, "%d:%s%s", len(runbook), runbook, strings.ToLower(owner))
 	return hex.EncodeToString(digest.Sum(nil)[:16])
 }
 

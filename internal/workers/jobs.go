@@ -52,7 +52,6 @@ func (r *Registry) jobsOfAll(ctx context.Context) (map[string]waitingJobs, error
 	if err != nil {
 		return nil, err
 	}
-	batches = slices.DeleteFunc(batches, func(b store.UnfinishedBatch) bool { return b.Creating }) // these have no jobs
 	found := make([]map[string]waitingJobs, len(batches))
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(countsAtOnce)

@@ -193,7 +193,7 @@ func (st *store) byEntries(l *lookup, begin func(queryer) (*sql.Rows, error)) (r
 		}
 		on, done = reserved, func() { _ = reserved.Close() } // which goes back to the pool
 	}
-	if failure := st.writer.settle([]*lookup{l}, func() { rows, err = begin(on) }); failure != nil {
+	if failure := st.writer.settle([]*lookup{l}, func() { rows, err = begin(on) }); failure != nil { //nolint:rowserrcheck // the caller reads them to their end
 		err = failure
 	}
 	if err != nil {

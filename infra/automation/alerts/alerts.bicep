@@ -43,6 +43,10 @@ param enabled bool = true
 @minValue(60)
 param stuckStepsSeconds int = 600
 
+@description('Age in seconds at which detached steps that have not ended raise an alert: longer than their timeouts and retries take.')
+@minValue(60)
+param openDetachedSeconds int = 7200
+
 @description('Maximum age of a waiting message in seconds. A message that waits out an outage of Cosmos DB can be eight minutes old.')
 @minValue(60)
 param oldestMessageSeconds int = 900
@@ -128,6 +132,20 @@ var rules = [
     aggregation: 'Total'
     operator: 'GreaterThan'
     threshold: 0
+    dimensions: [
+      'BatchId'
+      'RunbookName'
+    ]
+  }
+  {
+    key: 'open-detached-steps'
+    description: 'Detached steps of a phase have not ended for long. The batch is not concerned. See docs/operate.md.'
+    severity: 2
+    window: 'PT15M'
+    query: '${lines}| where Event == "detached-open"\n| extend Value = tolong(Line.AgeSeconds)'
+    aggregation: 'Maximum'
+    operator: 'GreaterThan'
+    threshold: openDetachedSeconds
     dimensions: [
       'BatchId'
       'RunbookName'

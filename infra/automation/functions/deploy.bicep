@@ -166,6 +166,10 @@ param alertsEnabled bool = true
 @minValue(60)
 param stuckStepsSeconds int = 600
 
+@description('Age in seconds at which detached steps that have not ended raise an alert: longer than their timeouts and retries take.')
+@minValue(60)
+param openDetachedSeconds int = 7200
+
 @description('Maximum age of a waiting message in seconds. A message that waits out an outage of Cosmos DB can be eight minutes old.')
 @minValue(60)
 param oldestMessageSeconds int = 900
@@ -467,6 +471,7 @@ module alerts '../alerts/alerts.bicep' = {
       ? fail('alertEmails: name who receives alerts, or set alertsEnabled to false')
       : alertsEnabled
     stuckStepsSeconds: stuckStepsSeconds
+    openDetachedSeconds: openDetachedSeconds
     oldestMessageSeconds: oldestMessageSeconds
     missingTicksWindow: missingTicksWindow
     failingTicks: failingTicks

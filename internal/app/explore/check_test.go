@@ -143,7 +143,7 @@ func (w *world) check() {
 		}
 		b.checkCounts(w)
 		for _, m := range b.members {
-			if b.batch.Status.Terminal() || m.Status != model.MemberActive {
+			if b.batch.Requested != nil || b.batch.Status.Terminal() || m.Status != model.MemberActive { // several requests may have one item
 				continue
 			}
 			if other := in[m.Key]; other != 0 {
@@ -228,7 +228,7 @@ func (b *stored) checkCounts(w *world) {
 func (w *world) atRest() bool {
 	for _, b := range w.read().batches {
 		held := b.batch.RemovalHold != nil && b.batch.RemovalHold.Confirmed == nil
-		if b.batch.ID != 0 && !b.batch.Status.Terminal() && !b.batch.Manual && b.batch.Paused == nil && !held {
+		if b.batch.ID != 0 && !b.batch.Status.Terminal() && !b.batch.Manual && b.batch.Paused == nil && !held || b.batch.HasOpenDetached() {
 			return false
 		}
 	}
@@ -276,12 +276,25 @@ func total(counted map[enginetest.Place]model.Shard, phase int) (sum model.Shard
 // checkAnswer checks the end of a step against what the worker answered last.
 func (w *world) checkAnswer(run *model.Run, index int) {
 	s := run.Steps[index]
+	if c := s.Cached; c != nil && c.At != nil {
+		w.checkCached(run, index)
+		return
+	}
 	ok, answered := w.ended[message.Job{JobID: run.JobID(index), BatchID: run.Batch}.ID()]
 	switch {
 	case s.Status == model.StepSucceeded && !ok:
 		w.problem("step %d of member %d succeeded; its worker answered: %v, with success: %v", index, run.Member, answered, ok)
 	case s.Status == model.StepFailed && ok && !w.system.deadlines:
 		w.problem("step %d of member %d failed, and its worker answered with success", index, run.Member)
+	}
+}
+
+// checkCached checks that the result of a step from the cache is that of a step which has succeeded.
+func (w *world) checkCached(run *model.Run, index int) {
+	c := run.Steps[index].Cached
+	holder, err := store.Read[model.Run](context.Background(), w.store, store.RunKey(c.Batch, c.Phase, c.Member))
+	if err != nil || c.Step >= len(holder.Doc.Steps) || holder.Doc.Steps[c.Step].Status != model.StepSucceeded {
+		w.problem("step %d of member %d in batch %d is from the cache, and %+v has not succeeded: %v", index, run.Member, run.Batch, *c, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -111,6 +112,43 @@ phases:
     on_complete:
       - {name: report, worker_id: w1, function: Report, timeout: 30m}
 `
+
+// training is a runbook of requests, behind whose phase a detached step runs.
+const training = `name: move
+trigger: request
+items: {primary_key: Upn}
+retry: {max_retries: 1, interval: 30s}
+phases:
+  - name: sync
+    steps:
+      - {name: read, worker_id: w1, function: Read, params: {Name: "{{Upn}}"}, timeout: 30m}
+    on_complete:
+      - {name: merge, worker_id: w1, function: Merge, timeout: 30m}
+      - {name: train, worker_id: w1, function: Train, timeout: 30m, detached: true}
+`
+
+// caching is a runbook of requests which do the work of an item once.
+const caching = `name: move
+trigger: request
+items: {primary_key: Upn}
+phases:
+  - name: sync
+    steps:
+      - {name: read, worker_id: w1, function: Read, params: {Name: "{{Upn}}"}, timeout: 30m, cache: {key: "{{Upn}}", ttl: 1h}}
+`
+
+// requested makes a batch of ann for each of several owners.
+func requested(owners ...string) func(context.Context, *world, *app.App) error {
+	return func(ctx context.Context, _ *world, a *app.App) error {
+		for _, owner := range owners {
+			items := []map[string]json.RawMessage{{"Upn": json.RawMessage(`"ann"`)}}
+			if _, err := a.StartPipeline(ctx, ada, runbookName, api.PipelineRequest{Owner: owner, Items: items}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
 
 // begun is a runbook that begins with a step for the batch.
 const begun = head + `
@@ -269,6 +307,15 @@ var publishing = publishes(2, "description: new\n"+short)
 var systems = []*system{
 	{name: "delays", versions: []string{short}, people: both},
 	{name: "on complete", versions: []string{pair}, people: both, budget: budget{repeats: 1}},
+	{name: "a request", versions: []string{training}, prepare: requested("octo"), budget: budget{repeats: 1}},
+	{name: "a request and crashes", versions: []string{training}, prepare: requested("octo"), budget: budget{crashes: 1}},
+	{name: "a request and failures", versions: []string{training}, prepare: requested("octo"), budget: budget{failures: 2}},
+	{name: "a request and a cancellation", versions: []string{training}, prepare: requested("octo"), commands: []command{cancels(1)}},
+	{name: "the cache", soak: true, versions: []string{caching}, prepare: requested("octo", "hubot"), budget: budget{repeats: 1}, once: true},
+	{name: "the cache and crashes", versions: []string{caching}, prepare: requested("octo", "hubot"), budget: budget{crashes: 1}},
+	{name: "the cache in between", versions: []string{caching}, prepare: requested("octo", "hubot"), budget: budget{parks: 1}, once: true},
+	{name: "the cache and failures", versions: []string{caching}, prepare: requested("octo", "hubot"), budget: budget{failures: 1}},
+	{name: "the cache and a cancellation", versions: []string{caching}, prepare: requested("octo", "hubot"), commands: []command{cancels(1)}},
 	{name: "failures", versions: []string{twoPhases}, people: ann, budget: budget{failures: 1}},
 	{name: "duplicates", versions: []string{short}, people: ann, budget: budget{repeats: 2}},
 	{name: "crashes", versions: []string{short}, people: ann, budget: budget{crashes: 1}},

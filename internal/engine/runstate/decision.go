@@ -224,7 +224,7 @@ func (t *transition) continued() model.Decision {
 // endSequence is the decision on a run without a member that has ended, which leads on to what
 // its end means for the batch.
 func (t *transition) endSequence() (model.Decision, error) {
-	b, err := t.state.LoadBatch()
+	b, err := t.state.LoadBatchToWrite()
 	if err != nil {
 		return model.Decision{}, err
 	}

@@ -101,7 +101,10 @@ func ResolveFailed(r *model.Run, rb *runbook.Runbook, at int, e *model.StepResol
 
 // resolveStep ends one step as an administrator says.
 func (t *transition) resolveStep(e model.StepResolved, step *model.Step) error {
-	if !e.Skip {
+	switch {
+	case e.Skip && t.run.Kind == model.KindItems:
+		return model.Refusef("the step that lists the items cannot be skipped: mark it done with a list")
+	case !e.Skip:
 		if err := t.takeResult(e, step); err != nil {
 			return err
 		}
@@ -154,6 +157,9 @@ func (t *transition) takeResult(e model.StepResolved, step *model.Step) error {
 	}
 	if err := t.keepOutputs(definition.OutputParams, answer); err != nil {
 		return model.Refusef("step %q cannot be marked done: %v; give the result that its function would return", definition.Name, err)
+	}
+	if err := t.checkItems(answer); err != nil {
+		return model.Refusef("step %q cannot be marked done: %v", definition.Name, err)
 	}
 	step.Result = t.hideOutputs(definition.OutputParams, result)
 	return nil

@@ -116,6 +116,9 @@ func (t *transition) onSucceeded(result json.RawMessage) error {
 	if err := t.keepOutputs(definition.OutputParams, answer); err != nil {
 		return t.failStep(err.Error())
 	}
+	if err := t.checkItems(answer); err != nil {
+		return t.failStep(err.Error())
+	}
 	t.noteAttempt(model.StepSucceeded, "")
 	step.Status, step.CompletedAt, step.Error = model.StepSucceeded, &t.now, ""
 	return t.proceed()

@@ -17,7 +17,10 @@ const idsAtOnce = 200
 
 // Batches implements store.Batches.
 func (s *Store) Batches(ctx context.Context, f store.BatchFilter, page store.Paging) (store.Page[store.BatchSummary], error) {
-	q := newQuery("c.type = 'entry'", "NOT IS_DEFINED(c.doc.creating)")
+	q := newQuery("c.type = 'entry'")
+	if !f.Creating {
+		q.and("NOT IS_DEFINED(c.doc.creating)")
+	}
 	if len(f.Statuses) > 0 {
 		q.where("ARRAY_CONTAINS(@statuses, c.doc.status)", "@statuses", f.Statuses)
 	}
@@ -75,7 +78,7 @@ func (s *Store) UnfinishedBatches(ctx context.Context, runbook string) ([]store.
 	if runbook != "" {
 		q.where("c.doc.runbookName = @name", "@name", runbook)
 	}
-	return project[store.UnfinishedBatch](ctx, s, store.PartitionBatches, q.fields("c.doc.id AS id, c.doc.creating AS creating"))
+	return project[store.UnfinishedBatch](ctx, s, store.PartitionBatches, q.fields("c.doc.id AS id"))
 }
 
 // StartSlots implements store.Batches.

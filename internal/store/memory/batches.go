@@ -26,7 +26,7 @@ func (s *Store) Batches(ctx context.Context, f store.BatchFilter, page store.Pag
 		store.FieldID, store.FieldRunbookName, store.FieldStatus, store.FieldStartTime, store.FieldDetectedAt, store.FieldMemberCount,
 	}}
 	return list(ctx, s, "Batches", store.PartitionBatches, "entry", f, o, page, func(_ *document, b *summary) bool {
-		return !b.Creating && (f.Newest == 0 || b.ID <= f.Newest) && sameText(b.Name, f.Name) && sameText(b.Owner, f.Owner) && oneOf(f.Statuses, b.Status) && (f.Runbook == "" || b.RunbookName == f.Runbook) && strings.HasPrefix(b.RunbookName, f.RunbookPrefix)
+		return (f.Creating || !b.Creating) && (f.Newest == 0 || b.ID <= f.Newest) && sameText(b.Name, f.Name) && sameText(b.Owner, f.Owner) && oneOf(f.Statuses, b.Status) && (f.Runbook == "" || b.RunbookName == f.Runbook) && strings.HasPrefix(b.RunbookName, f.RunbookPrefix)
 	})
 }
 
@@ -80,7 +80,7 @@ func (s *Store) BatchesEndedSince(ctx context.Context, since time.Time) ([]store
 func (s *Store) UnfinishedBatches(ctx context.Context, runbook string) ([]store.UnfinishedBatch, error) {
 	return project(ctx, s, "UnfinishedBatches", store.PartitionBatches, "entry", func(_ *document, b *summary) bool {
 		return unfinished(b) && (runbook == "" || b.RunbookName == runbook)
-	}, func(b *summary) store.UnfinishedBatch { return store.UnfinishedBatch{ID: b.ID, Creating: b.Creating} })
+	}, func(b *summary) store.UnfinishedBatch { return store.UnfinishedBatch{ID: b.ID} })
 }
 
 // StartSlots implements store.Batches.

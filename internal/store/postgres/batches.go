@@ -16,7 +16,10 @@ const unfinished = "fields->>'creating' IS NOT NULL OR fields->>'status' IN ('de
 
 // Batches implements store.Batches.
 func (s *Store) Batches(ctx context.Context, f store.BatchFilter, page store.Paging) (store.Page[store.BatchSummary], error) {
-	q := of(store.PartitionBatches, "entry").where("fields->>'creating' IS NULL")
+	q := of(store.PartitionBatches, "entry")
+	if !f.Creating {
+		q.where("fields->>'creating' IS NULL")
+	}
 	in(q, "status", f.Statuses).is("runbookName", f.Runbook).startsWith("fields->>'runbookName'", f.RunbookPrefix)
 	q.is("name", strings.ToLower(f.Name)).is("owner", strings.ToLower(f.Owner))
 	if f.Newest != 0 {

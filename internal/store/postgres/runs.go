@@ -58,7 +58,8 @@ func (s *Store) RunsOfPage(ctx context.Context, batch, page int, of store.RunSel
 // RunsOfMember implements store.Runs.
 func (s *Store) RunsOfMember(ctx context.Context, batch, member int) ([]store.Item[model.Run], error) {
 	pk, q := ofRuns(batch)
-	return items[model.Run](ctx, s, pk, q.number("memberId", "=", member), " ORDER BY id")
+	q.where("fields->'memberId' = to_jsonb(?::int)", member) // member 0 has the runs of the batch
+	return items[model.Run](ctx, s, pk, q, " ORDER BY id")
 }
 
 // CountRuns implements store.Runs.

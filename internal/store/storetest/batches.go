@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -76,7 +77,7 @@ func testBatches(t *testing.T, d Driver) {
 			var all []string
 			for _, b := range found {
 				if b.ID >= first && b.ID < first+10 {
-					all = append(all, fmt.Sprintf("%d/%t", b.ID-first, b.Creating))
+					all = append(all, strconv.Itoa(b.ID-first))
 				}
 			}
 			return all, err
@@ -84,6 +85,7 @@ func testBatches(t *testing.T, d Driver) {
 	}
 	check(t, []row{
 		{"all", list(store.BatchFilter{}, store.Sort{}), "5 4 2 1 0", false},
+		{"with those being created", list(store.BatchFilter{Runbook: "-a", Creating: true}, store.Sort{}), "3 2 0", false},
 		{"by status", list(store.BatchFilter{Statuses: []model.BatchStatus{model.BatchActive}}, store.Sort{}), "0", false},
 		{"in one of two statuses", list(store.BatchFilter{Statuses: []model.BatchStatus{model.BatchActive, model.BatchCompleted}}, store.Sort{}), "5 1 0", false},
 		{"of a runbook", list(store.BatchFilter{Runbook: "-a"}, store.Sort{}), "2 0", false},
@@ -104,7 +106,7 @@ func testBatches(t *testing.T, d Driver) {
 			found, err := s.Remains(ctx, first, 1)
 			return len(found), err
 		}, "1", false},
-		{"unfinished", unfinished(""), "0/false 2/false 3/true", true},
+		{"unfinished", unfinished(""), "0 2 3", true},
 		{"unfinished of a runbook", unfinished(mine + "-b"), "", true},
 		{"slots", func(ctx context.Context) (any, error) {
 			found, err := s.StartSlots(ctx, mine, []time.Time{at(2), at(1), at(3)})

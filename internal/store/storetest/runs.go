@@ -76,6 +76,10 @@ func testRuns(t *testing.T, d Driver) {
 			found, err := s.RunsOfMember(ctx, batch, 60)
 			return shorten(found, err, name)
 		}, "2/60 3/60", false},
+		{"of no member", func(ctx context.Context) (any, error) {
+			found, err := s.RunsOfMember(ctx, batch, 0)
+			return shorten(found, err, name)
+		}, "1/0", false},
 		{"the number of a phase, in some statuses", func(ctx context.Context) (any, error) {
 			return s.CountRuns(ctx, batch, 2, model.RunRunning, model.RunWaiting, model.RunSucceeded)
 		}, "3", false},
