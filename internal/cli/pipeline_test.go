@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/matoolkit/matoolkit/local/entra"
@@ -19,7 +20,7 @@ phases:
 `
 
 // standing are the lines that say where a batch stands while it runs, as many as a machine is slow.
-var standing = regexp.MustCompile(`(?m)^Batch \d+ is (queued|processing): .*\n`)
+var standing = regexp.MustCompile(`(?m)^Batch \d+ is (queued|listing|processing)\b.*\n`)
 
 // tookHere is how long shadows took on average, which grows as a machine is slow.
 var tookHere = regexp.MustCompile(`Average time: \S+ here`)
@@ -57,4 +58,23 @@ func TestPipeline(t *testing.T) {
 	s.type_(0, "pipeline", "route", "bundle", "--owner", "octo")
 	s.type_(2, "pipeline", "result", "bundle")
 	golden(t, "pipeline", tookHere.ReplaceAllString(standing.ReplaceAllString(s.String(), ""), "Average time: <1s here"))
+}
+
+// TestPipelineWhoseItemsAFunctionLists shows requests without items.
+func TestPipelineWhoseItemsAFunctionLists(t *testing.T) {
+	t.Parallel()
+	s := &transcript{person: newSystem(t, entra.DefaultAdminUPN).signedIn()}
+	listed := strings.Replace(pipelined, "{primary_key: Repository}", `
+  primary_key: Repository
+  source: {worker_id: worker-01, function: List-Repos, params: {Owner: "{{_batch_owner}}"}, output: repositories}`, 1)
+	s.type_(0, "runbook", "publish", s.file("bundle.yaml", listed), "--force")
+	s.type_(5, "pipeline", "start", "bundle", "--owner", "octo", "--items", s.file("items.json", `[{"Repository":"docs"}]`))
+	s.type_(5, "pipeline", "start", "bundle", "--owner", "octo", "--items", s.file("none.json", `[]`))
+	s.type_(0, "pipeline", "start", "bundle", "--owner", "octo", "--wait")
+	s.type_(0, "pipeline", "start", "bundle", "--owner", "octo", "--wait")
+	s.type_(0, "pipeline", "result", "bundle", "2")
+	s.type_(0, "pipeline", "start", "bundle", "--owner", "octo", "--force", "--wait")
+	s.type_(1, "pipeline", "start", "bundle", "--owner", "bad", "--wait")
+	s.type_(0, "batch", "phases", "1")
+	golden(t, "pipeline-source", standing.ReplaceAllString(s.String(), ""))
 }

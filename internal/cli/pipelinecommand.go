@@ -24,7 +24,7 @@ func pipelineCommand(c *console) *cobra.Command {
 	g := command.Group("pipeline", "Request batches with their items, and get their results", startPipelineCommand(c), pipelineStatusCommand(c), pipelineResultCommand(c),
 		routingCommand(c), shadowCommand(c), compareCommand(c), comparisonsCommand(c), shareCommand(c), limitCommand(c), routeCommand(c))
 	g.Long = `A runbook with trigger: request has a batch for each request. The request brings the items,
-which are the members of the batch. Its result has the outputs of the on_complete steps.
+which are the members of the batch, or a function lists them. Its result has the outputs of the on_complete steps.
 
 A pipeline that replaces another orchestrator moves over in steps: shadow compares both, share moves
 owners over, and limit returns the share to 0 when requests fail.`
@@ -38,34 +38,30 @@ func startPipelineCommand(c *console) *cobra.Command {
 	var owner, file string
 	var force, wait, shadow bool
 	start := &cobra.Command{
-		Use: "start <runbook>", Short: "Start a batch for the items of a request", Args: command.OfRunbook(command.Needs("the runbook")),
+		Use: "start <runbook>", Short: "Request a batch", Args: command.OfRunbook(command.Needs("the runbook")),
 		Long: `Starts a batch for the items in a file: a JSON list of objects that have a field for each column
-that the runbook uses.
+that the runbook uses. If a function lists the items of the runbook, leave --items out.
 
 If the last batch of the owner had the same items, in any order, no batch is started: the
-command shows that batch. With --force a batch is started in any case.
+command shows that batch. A batch whose items a function lists ends with the result of that batch.
+With --force a batch is started, and all is done, in any case.
 
 With --shadow the batch is only compared with another orchestrator; see matoolkit pipeline shadow.
 
 With --wait the command returns when the batch has ended, with status 1 if it failed. The
 command requires the app role Operator or Admin.`,
-		Example: `  matoolkit pipeline start context-bundle --owner octo --items repositories.json
+		Example: `  matoolkit pipeline start context-bundle --owner octo --wait
+  matoolkit pipeline start context-bundle --owner octo --items repositories.json
   echo '[{"Repository": "docs"}]' | matoolkit pipeline start context-bundle --owner octo --items - --wait`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case owner == "":
+			if owner == "" {
 				return exit.Usagef("--owner is missing: name who the result is for")
-			case file == "":
-				return exit.Usagef("--items is missing: name a file with a JSON list, or - for standard input")
 			}
-			request := api.PipelineRequest{Owner: owner, Force: force, Shadow: shadow}
-			text, err := c.ReadFile(file, maxItemsFile)
+			items, err := c.readItems(file)
 			if err != nil {
 				return err
 			}
-			if err := json.Unmarshal(text, &request.Items); err != nil {
-				return &exit.Error{Status: exit.Refused, Text: fmt.Sprintf("%s is no JSON list of objects: %v", render.FileName(file), err), Hint: `Write the items as [{"Repository": "docs"}, …].`}
-			}
+			request := api.PipelineRequest{Owner: owner, Items: items, Force: force, Shadow: shadow}
 			s, err := c.Session()
 			if err != nil {
 				return err
@@ -83,11 +79,29 @@ command requires the app role Operator or Admin.`,
 		},
 	}
 	start.Flags().StringVar(&owner, "owner", "", "who the result is for")
-	start.Flags().StringVar(&file, "items", "", "the file with the items, or - for standard input")
+	start.Flags().StringVar(&file, "items", "", "the file with the items, or - for standard input; none if a function lists them")
 	start.Flags().BoolVar(&force, "force", false, "start a batch also if the items are those of the last one")
 	start.Flags().BoolVar(&shadow, "shadow", false, "start the batch only to compare it with another orchestrator")
 	start.Flags().BoolVar(&wait, "wait", false, "return when the batch has ended")
 	return command.Lists(start)
+}
+
+// readItems reads a file with items; no name is no items.
+func (c *console) readItems(file string) (items []map[string]json.RawMessage, err error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := c.ReadFile(file, maxItemsFile)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &items); err != nil {
+		return nil, &exit.Error{Status: exit.Refused, Text: fmt.Sprintf("%s is no JSON list of objects: %v", render.FileName(file), err), Hint: `Write the items as [{"Repository": "docs"}, …].`}
+	}
+	if len(items) == 0 {
+		return nil, &exit.Error{Status: exit.Refused, Text: render.FileName(file) + " has no items", Hint: "Leave --items out if a function lists the items of the runbook."}
+	}
+	return items, nil
 }
 
 // awaitPipeline reads a batch until it has ended.
@@ -111,6 +125,12 @@ func (c *console) awaitPipeline(ctx context.Context, s *command.Session, b api.P
 }
 
 func progressOf(b api.PipelineBatch) string {
+	switch {
+	case b.Status == api.PipelineListing:
+		return fmt.Sprintf("Batch %d is listing its items.", b.ID)
+	case b.Items.Total == 0:
+		return fmt.Sprintf("Batch %d is %s.", b.ID, b.Status)
+	}
 	text := fmt.Sprintf("Batch %d is %s: %d of %s succeeded", b.ID, b.Status, b.Items.Succeeded, render.Count(b.Items.Total, "item"))
 	if b.Items.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", b.Items.Failed)
@@ -121,7 +141,13 @@ func progressOf(b api.PipelineBatch) string {
 // printPipeline prints a batch. Failing makes that of a failed batch an error.
 func (c *console) printPipeline(b api.PipelineBatch, failing bool) error {
 	t := c.Table("batch", "runbook", "owner", "status", "items", "succeeded", "failed", "running", "requested", "completed", "error")
-	t.Row(b.ID, b.Pipeline, b.Owner, string(b.Status), b.Items.Total, b.Items.Succeeded, b.Items.Failed, b.Items.Running, b.RequestedAt, b.CompletedAt, b.Error)
+	count := func(n int) any {
+		if b.Items.Total == 0 { // they are not listed
+			return ""
+		}
+		return n
+	}
+	t.Row(b.ID, b.Pipeline, b.Owner, string(b.Status), count(b.Items.Total), count(b.Items.Succeeded), count(b.Items.Failed), count(b.Items.Running), b.RequestedAt, b.CompletedAt, b.Error)
 	if err := c.Print(b, t); err != nil {
 		return err
 	}
@@ -131,6 +157,9 @@ func (c *console) printPipeline(b api.PipelineBatch, failing bool) error {
 		} else {
 			c.Notice("Detached step %s is %s.", d.Name, d.Status)
 		}
+	}
+	if b.CachedBatch != 0 {
+		c.Notice("Its items are unchanged: it has the result of batch %d.", b.CachedBatch)
 	}
 	switch {
 	case failing && b.Status == api.PipelineFailed:
@@ -147,9 +176,9 @@ func pipelineStatusCommand(c *console) *cobra.Command {
 	var wait bool
 	show := &cobra.Command{
 		Use: "status <runbook> <id>", Short: "Show where a requested batch stands", Args: command.OfRunbook(command.Needs("the runbook", "the number of the batch")),
-		Long: `Shows the status of a batch that a request started: queued, processing, completed or failed, with
-the counts of its items. A batch has failed if no phase completed, or if an administrator
-cancelled it; its items are also those of matoolkit batch members.
+		Long: `Shows the status of a batch that a request started: queued, listing while a function lists its
+items, processing, completed, cached or failed, with the counts of its items. A batch has failed if
+its items could not be listed, if no phase completed, or if an administrator cancelled it; its items are also those of matoolkit batch members.
 
 With --wait the command returns when the batch has ended, with status 1 if it failed.`,
 		Example: `  matoolkit pipeline status context-bundle 42

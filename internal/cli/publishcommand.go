@@ -190,6 +190,8 @@ func (p *publication) print(cmd *cobra.Command, view api.Runbook) error {
 	switch rb, _ := runbook.Parse(p.src); {
 	case goingOver(view) > 0:
 		next = "matoolkit batch list --runbook " + name
+	case rb != nil && rb.ListsItems():
+		next = "matoolkit pipeline start " + name + " --owner NAME"
 	case rb != nil && rb.IsRequested():
 		next = "matoolkit pipeline start " + name + " --owner NAME --items FILE"
 	case rb != nil && rb.DataSource.Queried():

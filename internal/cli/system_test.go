@@ -165,6 +165,9 @@ func (s *system) answer(j message.Job) (string, error) {
 	if bytes.Contains(j.Parameters, []byte("bad")) && !s.mild.Load() {
 		return "", &testenv.Failure{JobError: message.JobError{Message: "no such mailbox", Type: "NotFound"}}
 	}
+	if j.FunctionName == "List-Repos" {
+		return `{"repositories":[{"Repository":"docs"},{"Repository":"site"}]}`, nil
+	}
 	if strings.HasPrefix(j.FunctionName, "Start-") {
 		return `{"complete":true,"data":{"guid":"0f1e"}}`, nil
 	}

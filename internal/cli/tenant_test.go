@@ -1,15 +1,19 @@
 package cli_test
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"filippo.io/age"
+	"software.sslmate.com/src/go-pkcs12"
 
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/login"
@@ -47,8 +51,8 @@ func newExporter(t *testing.T, roles ...string) (p *person, args []string) {
 			apps[i].Scopes = []string{"Exchange.Manage"}
 		}
 	}
-	directory.Tenants[0].Applications = append(apps, entra.Application{
-		ClientID: exportApp, Name: "export", Secrets: []string{exportSecret}, Roles: assigned,
+	directory.Tenants[0].Applications = append(slices.Clip(apps), entra.Application{
+		ClientID: exportApp, Name: "export", Secrets: []string{exportSecret}, Certificates: []*x509.Certificate{exportCertificate()}, Roles: assigned,
 	})
 	server := testenv.Started(entra.Start(t.Context(), directory))(t)
 	ca := filepath.Join(t.TempDir(), "ca.pem")
@@ -64,6 +68,48 @@ func newExporter(t *testing.T, roles ...string) (p *person, args []string) {
 	p.env[login.EnvExportSecret] = exportSecret
 	return p, []string{
 		"tenant", "export", "--tenant", entra.DefaultTenantID, "--app", exportApp, "--graph-url", s.URL(), "--exchange-url", s.URL(), "--out", filepath.Join(p.dir, "snapshot"),
+	}
+}
+
+var exportCertificate = sync.OnceValue(func() *x509.Certificate { return selfSigned(pipelineKey(), time.Now().Add(time.Hour)) })
+
+// An application signs in with a certificate, in PEM or PFX, and renews its tokens with it.
+func TestExportSignsInWithACertificate(t *testing.T) {
+	t.Parallel()
+	p, args := newExporter(t, exportRoles...)
+	delete(p.env, login.EnvExportSecret)
+	p.env["MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD"] = pfxPassword
+	file := func(name, content string) string {
+		path := filepath.Join(p.dir, name)
+		check(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	key := pipelineKey()
+	for name, tc := range map[string]struct {
+		file, want, hint string
+		status           int
+	}{
+		"PEM":                {file("reader.pem", pemOf(key, exportCertificate())), "The snapshot is in ", "", exit.OK},
+		"PFX":                {file("reader.pfx", string(must(pkcs12.Modern.Encode(key, exportCertificate(), nil, pfxPassword)))), "The snapshot is in ", "", exit.OK},
+		"unknown to the app": {file("other.pem", pemOf(key, selfSigned(key, time.Now().Add(2*time.Hour)))), "AADSTS700027", "Register the certificate with the app registration of --app", exit.NotSignedIn},
+		"expired":            {file("old.pem", pemOf(key, selfSigned(key, time.Now().Add(-time.Hour)))), "--certificate: the certificate in ", "app registration of --app", exit.NotSignedIn},
+		"without a key":      {file("key.pem", "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"), "--certificate: ", "", exit.WrongUsage},
+		"missing":            {filepath.Join(p.dir, "none.pem"), "--certificate: open ", "", exit.WrongUsage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			own := slices.Clone(args)
+			own[slices.Index(own, "--out")+1] = filepath.Join(t.TempDir(), "snapshot")
+			out, errs, status := p.run(append(own, "--certificate", tc.file)...)
+			if status != tc.status || !strings.Contains(errs, tc.want) || !strings.Contains(errs, tc.hint) {
+				t.Errorf("status %d, want %d, %q and %q: %s%s", status, tc.status, tc.want, tc.hint, out, errs)
+			}
+			for _, secret := range []string{"eyJ", "PRIVATE", pfxPassword} {
+				if strings.Contains(out+errs, secret) {
+					t.Errorf("%q is printed: %s%s", secret, out, errs)
+				}
+			}
+		})
 	}
 }
 

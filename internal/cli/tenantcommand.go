@@ -137,7 +137,8 @@ func (c *console) export(cmd *cobra.Command, f *exportFlags) error {
 // complete checks the options.
 func (f *exportFlags) complete() error {
 	for _, need := range []struct{ value, option, text string }{
-		{f.config.TenantID, "--tenant", "the id of the tenant"}, {f.access.ClientID, "--app", "the client ID of an app registration that can only read (docs/rehearse.md)"},
+		{f.config.TenantID, "--tenant", "the id of the tenant"},
+		{f.access.ClientID, "--app", "the client ID of an app registration that can only read (docs/rehearse.md)"},
 		{f.config.Dir, "--out", "the folder of the snapshot"},
 	} {
 		if need.value == "" {

@@ -136,6 +136,9 @@ func Notes(v api.Batch) []string {
 	if v.Note != "" {
 		all = append(all, "Note: "+v.Note)
 	}
+	if v.Shadow {
+		all = append(all, "It is a shadow: it is compared with another orchestrator, and no one gets its result.")
+	}
 	if v.Error != "" {
 		all = append(all, v.Error)
 	}
