@@ -27,6 +27,7 @@ const Sources = lazy(() => import("./sources/view").then((m) => m.Sources));
 const Workers = lazy(() => import("./workers/view").then((m) => m.Workers));
 const Activity = lazy(() => import("./activity/view").then((m) => m.Activity));
 const Scaler = lazy(() => import("./scaler/view").then((m) => m.Scaler));
+const Rehearsal = lazy(() => import("./rehearsal/view").then((m) => m.Rehearsal));
 const Notifications = lazy(() => import("./notifications/view").then((m) => m.Notifications));
 
 /** The view of an address: its first segment names the view, the further ones what it shows. */
@@ -52,6 +53,8 @@ function View({ place }: { place: Place }) {
       return <Activity place={place} />;
     case "containers":
       return <Scaler />;
+    case "rehearsal":
+      return <Rehearsal />;
     case "notifications":
       return <Notifications place={place} />;
   }

@@ -33,6 +33,23 @@ func (b *browser) token() string {
 	return eval[string](b, `JSON.parse(sessionStorage.getItem(Object.keys(sessionStorage).find((k) => /accesstoken/i.test(k)))).secret`)
 }
 
+// client is another client of the API, with the token of the signed-in user.
+func (b *browser) client() func(method, path, body string) {
+	b.t.Helper()
+	token := b.token()
+	return func(method, path, body string) {
+		b.t.Helper()
+		request := testenv.Must(http.NewRequestWithContext(b.t.Context(), method, strings.TrimSuffix(b.base, "console/")+strings.TrimPrefix(path, "/"), strings.NewReader(body)))(b.t)
+		request.Header.Set("Authorization", "Bearer "+token)
+		request.Header.Set("Content-Type", "application/json")
+		answer := testenv.Must(http.DefaultClient.Do(request))(b.t)
+		_ = answer.Body.Close()
+		if answer.StatusCode >= 300 {
+			b.t.Fatalf("%s %s: %s", method, path, answer.Status)
+		}
+	}
+}
+
 // TestConsoleLive: what another client changes through the API is shown within two seconds, without a reload.
 // It measures time, and runs alone.
 func TestConsoleLive(t *testing.T) { //nolint:paralleltest // it measures time
@@ -40,18 +57,7 @@ func TestConsoleLive(t *testing.T) { //nolint:paralleltest // it measures time
 	i := newInstallation(t, "--setting", "PEOPLE="+peopleStarting(t, start, start, start))
 	i.enableGated()
 	b := i.signedIn("now", entra.DefaultAdminUPN)
-	token := b.token()
-	call := func(method, path, body string) {
-		t.Helper()
-		request := testenv.Must(http.NewRequestWithContext(t.Context(), method, "http://"+i.at.Addresses.Host+"/api"+path, strings.NewReader(body)))(t)
-		request.Header.Set("Authorization", "Bearer "+token)
-		request.Header.Set("Content-Type", "application/json")
-		answer := testenv.Must(http.DefaultClient.Do(request))(t)
-		_ = answer.Body.Close()
-		if answer.StatusCode >= 300 {
-			t.Fatalf("%s %s: %s", method, path, answer.Status)
-		}
-	}
+	call := b.client()
 	for _, c := range []struct {
 		view, selector, shown, method, path, body, then string
 	}{

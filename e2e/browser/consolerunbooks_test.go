@@ -84,8 +84,10 @@ rollbacks:
 	// What changed, and what happens to the wave.
 	b.press("Compare with v1")
 	b.await(editor + `.querySelectorAll(".cm-changedLine, .cm-insertedLine").length > 0`)
+	b.press("assign-license")
 	b.press("Discard draft")
 	b.shows("Discarded the draft")
+	b.await(editor + `.querySelector(".cm-activeLine").innerText.includes("assign-license")`) // the cursor keeps its place
 	b.press("Undo")
 	b.shows("Draft of v2")
 	b.press("Discard draft")

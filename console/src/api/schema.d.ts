@@ -483,8 +483,8 @@ export interface paths {
         /**
          * Change the name, the note or the owner of a batch
          * @description Requires the app role Operator or Admin. Fields that the body does not have stay as they are; an empty
-         *     text removes one. A batch that has ended can be changed, too. The audit record has the
-         *     details before and after.
+         *     text removes one. A batch that has ended can be changed, too. The owner of a batch that a request
+         *     started stays: its result is for the owner. The audit record has the details before and after.
          */
         patch: operations["updateBatch"];
         trace?: never;
@@ -1409,6 +1409,10 @@ export interface paths {
          *     the owner had the same items under the same version, no batch is started: the answer is that
          *     batch, with 202 while it runs and with 200 if it has completed without a failed item. With force
          *     a batch is started in any case.
+         *
+         *     A runbook whose items have a source gets a request without items: the answer is at once a batch that begins with the call of the
+         *     function that lists them, or the last batch of the owner while its items are listed. If the items are those of the last
+         *     batch, and it has completed without a failed item, the batch ends with the status cached and the result of that one.
          */
         post: operations["startPipeline"];
         delete?: never;
@@ -1812,7 +1816,7 @@ export interface components {
         /** @description A list of steps. */
         OutlineSection: {
             /** @enum {string} */
-            kind: "checks" | "init" | "phase" | "removal" | "rollback";
+            kind: "items" | "checks" | "init" | "phase" | "removal" | "rollback";
             name: string;
             line?: number;
             /** @description Of a phase. */
@@ -1943,6 +1947,8 @@ export interface components {
             runbookVersion: number;
             status: components["schemas"]["BatchStatus"];
             isManual: boolean;
+            /** @description A request started the batch only to be compared with another orchestrator. */
+            shadow?: boolean;
             createdBy?: string;
             /**
              * Format: date-time
@@ -2352,7 +2358,7 @@ export interface components {
             id: number;
             name: string;
             /** @enum {string} */
-            kind: "phase" | "init" | "removal" | "detached";
+            kind: "phase" | "init" | "items" | "removal" | "detached";
             runbookVersion: number;
             /** @enum {string} */
             status: "pending" | "dispatched" | "completed" | "failed" | "skipped" | "superseded" | "cancelled";
@@ -2404,7 +2410,7 @@ export interface components {
             stepIndex: number;
             isInitStep: boolean;
             /** @enum {string} */
-            kind: "phase" | "init" | "on_complete" | "detached" | "removal" | "check";
+            kind: "phase" | "init" | "items" | "on_complete" | "detached" | "removal" | "check";
             /** @description The rollback sequence of the step. */
             rollback?: string;
             workerId: string;
@@ -3570,13 +3576,16 @@ export interface components {
             runbookVersion: number;
             owner: string;
             /**
-             * @description Failed: no phase completed, or an administrator cancelled the batch. Cached: an earlier batch has completed with the items of the request.
+             * @description Listing: a function lists the items. Failed: the items could not be listed, no phase completed, or an administrator cancelled the batch. Cached: an earlier batch has completed with the same items.
              * @enum {string}
              */
-            status: "queued" | "processing" | "completed" | "failed" | "cached";
-            /** @description Of the items, in any order, and of the version. */
-            fingerprint: string;
-            items: components["schemas"]["PipelineItems"];
+            status: "queued" | "listing" | "processing" | "completed" | "failed" | "cached";
+            /** @description Of the items, in any order, and of the version. Absent until they are listed. */
+            fingerprint?: string;
+            /** @description Of a batch that ended with the status cached: the batch that has its result, and whose items are counted. */
+            cachedBatchId?: number;
+            /** @description The items of a batch. Absent until they are listed. */
+            items?: components["schemas"]["PipelineItems"];
             /** Format: date-time */
             requestedAt: string;
             /** Format: date-time */
@@ -3617,6 +3626,7 @@ export interface components {
             cancelled: number;
         };
         PipelineResult: {
+            /** @description The batch that has the result: an earlier one, if the batch ended with the status cached. */
             batchId: number;
             /** @description The name of the runbook. */
             pipeline: string;
@@ -3697,10 +3707,10 @@ export interface components {
             pipeline: string;
             owner: string;
             /**
-             * @description Pending: the shadow has not ended.
+             * @description Pending: the shadow has not ended. Cancelled: the shadow was cancelled, and is in no count.
              * @enum {string}
              */
-            outcome: "pending" | "same" | "different" | "old_failed" | "new_failed" | "both_failed";
+            outcome: "pending" | "cancelled" | "same" | "different" | "old_failed" | "new_failed" | "both_failed";
             reason?: string;
             old: components["schemas"]["ComparisonSide"];
             new: components["schemas"]["ComparisonSide"];
@@ -7326,8 +7336,8 @@ export interface operations {
                 "application/json": {
                     /** @description Who the result is for. */
                     owner: string;
-                    /** @description Objects with a field for each column that the runbook uses. Their order does not matter. */
-                    items: {
+                    /** @description Objects with a field for each column that the runbook uses. Their order does not matter. Required, but refused for a runbook whose items have a source. */
+                    items?: {
                         [key: string]: unknown;
                     }[];
                     /** @default false */

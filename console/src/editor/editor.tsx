@@ -4,7 +4,7 @@ import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } 
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, codeFolding, foldGutter, foldKeymap, forceParsing, indentOnInput } from "@codemirror/language";
-import { unifiedMergeView } from "@codemirror/merge";
+import { diff, unifiedMergeView } from "@codemirror/merge";
 import { Annotation, Compartment, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
@@ -76,15 +76,18 @@ export function Editor({ label, value, onValue, readOnly = false, findings: list
     return () => view.current?.destroy();
   }, []);
 
-  useEffect(() => {
+  // The text changes with the rest of the page, and only where it differs: the cursor keeps its place.
+  useLayoutEffect(() => {
     const at = told.current.lastIndexOf(value);
     if (at >= 0) {
       told.current.splice(0, at + 1);
       return;
     }
     told.current = [];
-    const v = view.current!;
-    if (v.state.doc.toString() !== value) v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: value }, annotations: owners.of(true) });
+    const { state } = view.current!;
+    const text = state.toText(value).toString(); // with the editor's ends of lines
+    const changes = diff(state.doc.toString(), text, { scanLimit: 500 }).map((c) => ({ from: c.fromA, to: c.toA, insert: text.slice(c.fromB, c.toB) }));
+    if (changes.length > 0) view.current!.dispatch({ changes, annotations: owners.of(true) });
   }, [value]);
   useEffect(() => { showFindings(view.current!, list ?? []); }, [list]);
   useEffect(() => view.current!.dispatch({ effects: parts.current.access.reconfigure(accessOf(readOnly)) }), [readOnly]);

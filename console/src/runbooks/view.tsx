@@ -32,7 +32,7 @@ function All({ place }: { place: Place }) {
   return (
     <>
       <Head title="Runbooks" sub="A runbook says what is done for each person, and when."
-        actions={<ActionButton kind="primary" permit={permit} onClick={() => go(href("runbooks", { new: 1 }))}><Glyph sign="plus" />New runbook</ActionButton>} />
+        actions={<><a class="button" href={href("rehearsal")}>Rehearsal report</a><ActionButton kind="primary" permit={permit} onClick={() => go(href("runbooks", { new: 1 }))}><Glyph sign="plus" />New runbook</ActionButton></>} />
       <div class="filters"><FilterText label="Name begins with" name="q" value={search ?? ""} /></div>
       <List label="Runbooks" pages={pages} keyOf={(r) => r.name} open={(r) => href("runbooks", r.name)} sort={sort}
         empty={search ? "No runbook has a name that begins so." : "No runbook is active. Begin one with “New runbook”, or publish a file with matoolkit runbook publish."}

@@ -53,6 +53,9 @@ export const batchLooks: Record<string, Look> = {
   cancelled: look("skip", "skip", "Cancelled"),
 };
 
+/** How a batch is marked that is only compared with another orchestrator. */
+export const shadowLook: Look = look("wait", "people", "Shadow");
+
 /** How a batch looks that is not working, by the code of what it waits for. */
 export const waitingLooks: Record<string, Look> = {
   members: look("wait", "wait", "Waits for members"),

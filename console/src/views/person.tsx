@@ -204,7 +204,7 @@ function StepDetails({ step: s, since, anchor, all, wanted }: { step: Step; sinc
         <b>{s.rollback ? `${s.rollback} / ${s.step}` : s.step}</b>
         <span class="quiet func">{s.functionName} on {s.workerId}</span>
         {s.status !== "succeeded" && <span class={`k-${lookOf(stepLooks, s.status).kind}`}>{lookOf(stepLooks, s.status).word}</span>}
-        <span class="end quiet">{s.pollCount ? plural(s.pollCount, "poll") : s.dispatchedAt ? plural(attempts, "attempt") : ""}</span>
+        <span class="end quiet">{s.cached ? (s.cached.succeededAt ? "from the cache" : "waits for the cache") : s.pollCount ? plural(s.pollCount, "poll") : s.dispatchedAt ? plural(attempts, "attempt") : ""}</span>
         <span class="at">{at && (since && sameDay(at, since) ? seconds(at) : exactly(at))}</span>
         <span class="took quiet">{took}</span>
       </summary>
@@ -213,7 +213,8 @@ function StepDetails({ step: s, since, anchor, all, wanted }: { step: Step; sinc
           <Answers step={s} />
           {s.error && s.status !== "polling" && !expectation(s.error) && !s.attempts?.some((a) => a.error === s.error) && <pre class="well k-fail">{s.error}</pre>}
           {s.when && <p>Only when <code>{s.when}</code></p>}
-          {s.retryAfter && s.status === "waiting_for_retry" && <p class="k-warn">Next attempt at {exactly(s.retryAfter)}.</p>}
+          {s.cached && <Cached of={s.cached} />}
+          {s.retryAfter && s.status === "waiting_for_retry" && !s.cached && <p class="k-warn">Next attempt at {exactly(s.retryAfter)}.</p>}
           {s.attempts && (
             <table class="compact">
               <thead><tr><th>Attempt</th><th>Started</th><th>Took</th><th>Answer of {s.workerId}</th></tr></thead>
@@ -271,6 +272,12 @@ function Answers({ step: s }: { step: Step }) {
       </tbody>
     </table>
   );
+}
+
+/** Where the result of a step is from that had no job, or will be. */
+function Cached({ of: c }: { of: Schema<"CachedResult"> }) {
+  const place = <a href={c.memberId ? href("waves", c.batchId, "people", c.memberId) : href("waves", c.batchId)}>wave {c.batchId}</a>;
+  return c.succeededAt ? <p>From the cache: {place} did the work {when(c.succeededAt)}.</p> : <p>Waits for the cache: {place} does the work now.</p>;
 }
 
 function Polls({ step: s }: { step: Step }) {

@@ -24,7 +24,7 @@ import { AuditEntry } from "./audit";
 import { currentPhase, phaseCounts, timeLeft } from "./counts";
 import { WaitingReason } from "./waiting";
 import { WaveDialog, waveName, type Selection, type WaveAction } from "./waveactions";
-import { BatchStatus } from "./waves";
+import { BatchStatus, Shadow } from "./waves";
 
 const Pace = lazy(() => import("./pace").then((m) => m.Pace));
 
@@ -56,7 +56,7 @@ export function Wave({ id, place }: { id: number; place: Place }) {
   const now = currentPhase(all);
   return (
     <>
-      <Head title={waveName(b)} status={<BatchStatus batch={b} grounded />} crumb={<><a href={href("waves")}>Waves</a> /</>}
+      <Head title={waveName(b)} status={<><BatchStatus batch={b} grounded /><Shadow batch={b} grounded /></>} crumb={<><a href={href("waves")}>Waves</a> /</>}
         facts={<>
           <span><b>{people(b.memberCount - (b.removedCount ?? 0))}</b></span>
           <span>Runbook <a href={href("runbooks", b.runbook, { version: b.runbookVersion })}>{b.runbook} v{b.runbookVersion}</a></span>
@@ -145,7 +145,7 @@ function Phases({ phases, open }: { phases: Phase[]; open(a: WaveAction): void }
               <span>{p.dispatchedAt ? <Time at={p.dispatchedAt} as="full" /> : p.dueAt ? <Time at={p.dueAt} as="full" /> : "when advanced"}</span>
               <span class={gate ? "k-warn" : "quiet"}>{look.word}{p.dispatchedAt && p.completedAt && `, took ${duration(Date.parse(p.completedAt) - Date.parse(p.dispatchedAt))}`}{p.dispatchedAt && p.dueAt && late(p)}</span>
               {p.dispatchedAt && p.members > 0 && <Bar counts={phaseCounts(p)} size="thin" />}
-              {p.members > 0 && <span class="quiet">{p.kind === "init" || p.kind === "detached" ? "for the wave" : p.dispatchedAt ? `${p.succeeded + p.failed + p.cancelled} of ${people(p.members)} through` : people(p.members)}</span>}
+              {p.members > 0 && <span class="quiet">{p.kind === "init" || p.kind === "items" || p.kind === "detached" ? "for the wave" : p.dispatchedAt ? `${p.succeeded + p.failed + p.cancelled} of ${people(p.members)} through` : people(p.members)}</span>}
               {p.reason && <span class="reason">{p.reason}</span>}
               {p.approved && <span class="reason">Approved by {p.approved.by}{p.approved.reason && `: “${p.approved.reason}”`}</span>}
               {(gate || approve?.allowed) && approve && <ActionButton small permit={approve} onClick={() => open({ do: "approve", phase: p.name, members: p.members })}>Approve…</ActionButton>}

@@ -9,7 +9,7 @@ import { Glyph } from "../ui/glyph";
 import { List } from "../ui/list";
 import { Head } from "../ui/page";
 import { usePages } from "../ui/pages";
-import { lookOf, batchLooks, Status, waitingLooks } from "../ui/status";
+import { lookOf, batchLooks, shadowLook, Status, waitingLooks } from "../ui/status";
 import { inUTC, people } from "../ui/text";
 import { Time } from "../ui/time";
 import { WaitingReason } from "./waiting";
@@ -49,7 +49,7 @@ export function Waves({ place }: { place: Place }) {
         empty={filtered ? "No wave fits this filter." : <>There is no wave yet. A wave is a batch of people who move together.<a class="button" href={href("waves", "new")}>Make a wave from a CSV</a></>}
         columns={[
           { title: "Wave", sort: "id", width: "22%", cell: (b) => <><a href={href("waves", b.id)}><b>{b.name || `Wave ${b.id}`}</b></a><span class="sub">{b.name ? `Wave ${b.id} · ` : ""}{people(b.memberCount - (b.removedCount ?? 0))} · {b.runbook} v{b.runbookVersion}</span></> },
-          { title: "Status", cell: (b) => <><BatchStatus batch={b} /><span class="sub">{b.currentPhase}</span></> },
+          { title: "Status", cell: (b) => <><BatchStatus batch={b} /> <Shadow batch={b} /><span class="sub">{b.currentPhase}</span></> },
           { title: "Progress", wide: true, width: "16%", cell: (b) => <Progress batch={b} running={running.get(b.id)} /> },
           { title: "Failed", number: true, width: "66px", cell: (b) => { const n = running.get(b.id)?.failed || b.failedCount; return n ? <b class="k-fail">{n.toLocaleString()}</b> : <span class="quiet">–</span>; } },
           { title: "Waits for", wide: true, width: "20%", cell: (b) => (b.waitingReason ? <WaitingReason reason={b.waitingReason} /> : <span class="quiet">–</span>) },
@@ -70,6 +70,11 @@ function Progress({ batch: b, running: r }: { batch: Batch; running?: Schema<"Ru
     : { done: b.status === "completed" ? all - failed : 0, run: 0, wait: b.status === "completed" ? 0 : all - failed, fail: failed, skip: 0 };
   const text = r ? `${(r.succeeded + r.failed + r.cancelled).toLocaleString()} of ${r.members.toLocaleString()} in ${r.phase}` : ended ? `${(all - failed).toLocaleString()} of ${all.toLocaleString()}` : b.currentPhase ? `after ${b.currentPhase}` : "";
   return <><Bar counts={counts} /><span class="sub">{text}</span></>;
+}
+
+/** Marks a batch that is only compared with another orchestrator. */
+export function Shadow({ batch: b, grounded }: { batch: Batch; grounded?: boolean }) {
+  return b.shadow ? <Status look={shadowLook} grounded={grounded} /> : null;
 }
 
 export function BatchStatus({ batch: b, grounded }: { batch: Batch; grounded?: boolean }) {
