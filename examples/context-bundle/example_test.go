@@ -62,7 +62,7 @@ func TestStepsFitTheFunctions(t *testing.T) {
 	}
 	timeouts := map[string]time.Duration{"Sync-RepoContext": 30 * time.Second, "Merge-Bundle": time.Minute, "Train-SemanticModel": 10 * time.Minute}
 	steps := append(slices.Clone(rb.Phases[0].Steps), rb.Phases[0].OnComplete...)
-	if len(steps) != len(known) {
+	if len(steps)+1 != len(known) { // List-Repositories is the source of listed.yaml
 		t.Errorf("%d steps, %d functions", len(steps), len(known))
 	}
 	for _, step := range steps {
@@ -83,6 +83,38 @@ func TestStepsFitTheFunctions(t *testing.T) {
 		if step.Timeout != timeouts[step.Function] || time.Duration(f.TimeoutSeconds)*time.Second >= step.Timeout {
 			t.Errorf("%s: timeout %s, of the function %d seconds", step.Name, step.Timeout, f.TimeoutSeconds)
 		}
+	}
+}
+
+// The runbook whose worker lists the repositories takes the same items, and has the same steps without the training.
+func TestListedItemsAreThoseOfARequest(t *testing.T) {
+	t.Parallel()
+	listed, found := runbook.Parse(testenv.Must(os.ReadFile("listed.yaml"))(t))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	source, rb, known := listed.Request.Source, load(t), functions(t)
+	if source == nil {
+		t.Fatal("the runbook has no source")
+	}
+	f := known[source.Step.Function]
+	params := testenv.Must(template.ResolveParams(source.Step.Params, template.Variables{"_batch_owner": "octo"}))(t)
+	if _, err := f.Check(testenv.Must(json.Marshal(params))(t)); err != nil {
+		t.Error(err)
+	}
+	if !slices.ContainsFunc(f.Result, func(r catalog.Field) bool { return r.Name == source.Output }) {
+		t.Errorf("%s answers no %s", f.Name, source.Output)
+	}
+	calls := func(rb *runbook.Runbook) (all []string) {
+		for _, step := range append(slices.Clone(rb.Phases[0].Steps), rb.Phases[0].OnComplete...) {
+			if !step.Detached {
+				all = append(all, step.WorkerID+" "+step.Function+" "+string(testenv.Must(json.Marshal(step.Params))(t)))
+			}
+		}
+		return all
+	}
+	if got, want := calls(listed), calls(rb); !slices.Equal(got, want) {
+		t.Errorf("the steps are %q, and those of the other runbook %q", got, want)
 	}
 }
 

@@ -103,7 +103,7 @@ func TestNoAccountIsDeletedOnceItsMailboxMoves(t *testing.T) {
 	}{
 		{graphJobs, "Complete-CrossTenantMigrationJob", "moves", false, []string{"Stop-CrossTenantMigrationJob JobName", "Remove-CrossTenantMigrationJob JobName", "Remove-ExchangeMailUser UserId"}},
 		{graphJobs, "Complete-CrossTenantMigrationJob", "moves", true, nil},
-		{graphJobs, "Complete-CrossTenantMigrationJob", "stays", false, []string{"Remove-EntraUser Upn"}},
+		{graphJobs, "Complete-CrossTenantMigrationJob", "stays", false, []string{"Remove-EntraUser Upn UserId"}},
 		{exchangeBatches, "Complete-ExchangeMigrationBatch", "moves", false, []string{"Remove-ExchangeMigrationBatch BatchName", "Remove-ExchangeMailUser UserId"}},
 		{exchangeBatches, "Complete-ExchangeMigrationBatch", "moves", true, nil},
 	} {
@@ -120,11 +120,11 @@ func TestNoAccountIsDeletedOnceItsMailboxMoves(t *testing.T) {
 			var run []string
 			for _, step := range steps {
 				if step.When == nil {
-					run = append(run, step.Function+" "+strings.Join(slices.Collect(maps.Keys(step.Params)), " "))
+					run = append(run, step.Function+" "+strings.Join(slices.Sorted(maps.Keys(step.Params)), " "))
 				} else if holds, err := step.When.Holds(vars); err != nil {
 					t.Errorf("step %s: %v", step.Name, err)
 				} else if holds {
-					run = append(run, step.Function+" "+strings.Join(slices.Collect(maps.Keys(step.Params)), " "))
+					run = append(run, step.Function+" "+strings.Join(slices.Sorted(maps.Keys(step.Params)), " "))
 				}
 			}
 			want := tc.steps

@@ -11,6 +11,17 @@ var (
 	when  = catalog.Param{Name: "Generation", Type: catalog.String, Required: true, Description: "Time of the request, such as {{_batch_start_time}}. What a later request wrote stays."}
 )
 
+// ListRepositories lists the repositories of an owner.
+var ListRepositories = catalog.Function{
+	Name:        "List-Repositories",
+	Description: "Lists the repositories of an owner that all can read, as the items of a batch: each with its name and the time of its last push.",
+	Params:      []catalog.Param{owner},
+	Result:      []catalog.Field{{Name: "Repositories", Description: "Objects with Repository and PushedAt."}},
+	Permissions: []string{"Metadata: read (GitHub)"},
+	Repeated:    "It only reads.",
+	ReadOnly:    true,
+}
+
 // SyncRepoContext reads the context of a repository.
 var SyncRepoContext = catalog.Function{
 	Name: "Sync-RepoContext",
@@ -59,6 +70,7 @@ var MergeBundle = catalog.Function{
 // Functions are the functions of the package over a store and GitHub.
 func Functions(store artifact.Store, from *github.Client) []catalog.Function {
 	return []catalog.Function{
+		ListRepositories.With(lister{from}.list),
 		SyncRepoContext.With(synchronizer{store, from}.sync),
 		MergeBundle.With(merger{store}.merge),
 	}
