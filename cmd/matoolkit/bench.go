@@ -34,8 +34,9 @@ func benchCommand() *cobra.Command {
 		Short: "Measure the performance of the system on this machine",
 		Long: `Starts every part as a process of its own, with state on disk, and runs batches of no-op
 steps. Then it measures the scheduler with a large data source, the admin API under load,
-requests that start batches, bundles of repositories, and a worker that creates users in a
-tenant that throttles it. At the end it compares the
+requests that start batches, bundles of repositories, a worker that creates users in a
+tenant that throttles it, a rehearsal on the exported snapshot
+of a tenant, and how far its predicted durations are from those of a batch. At the end it compares the
 results with the targets. docs/architecture.md has the results and the costs in Azure.
 
 Where PostgreSQL is installed, it also runs the same steps with the job queue River, in turn
@@ -107,13 +108,19 @@ with the local system, so that both meet the same load of other programs.`,
 	cmd.Flags().IntVar(&c.Bundles.Owners, "bundle-owners", 5, "owners of ten repositories each, whose bundles are requested; 0 skips them")
 	cmd.Flags().DurationVar(&c.Bundles.Latency, "github-latency", 200*time.Millisecond, "latency of each answer of GitHub")
 	cmd.Flags().StringVar(&c.Bundles.Example, "bundle", filepath.Join("examples", "context-bundle"), "folder of the runbook of the bundles")
+	cmd.Flags().IntVar(&c.Rehearsal.People, "people", 10_000, "people of a tenant on whose snapshot a wave is rehearsed; 0 skips it")
+	cmd.Flags().IntVar(&c.Rehearsal.Members, "wave", 100, "members of that wave")
+	cmd.Flags().StringVar(&c.Rehearsal.Example, "tenant-to-tenant", filepath.Join("examples", "tenant-to-tenant"), "folder of the runbook of that wave")
+	cmd.Flags().IntVar(&c.Predicted.Members, "predicted-members", 300, "members of a batch that is rehearsed and run, to compare the durations; 0 skips it")
+	cmd.Flags().DurationVar(&c.Predicted.Graph, "graph-latency", 300*time.Millisecond, "latency of each request to Graph in that batch")
+	cmd.Flags().DurationVar(&c.Predicted.Exchange, "exchange-latency", 300*time.Millisecond, "latency of each command of Exchange Online in that batch")
 	cmd.Flags().IntVar(&c.WorkerJobs, "worker-jobs", 1000, "jobs of the worker alone; 0 skips it")
 	cmd.Flags().IntVar(&c.Steps, "steps", 5, "steps per member")
 	return cmd
 }
 
 // benchParts are the parts of the measurement.
-var benchParts = []string{"members", "pair", "protocols", "costs", "scheduler", "load", "requests", "bundles", "worker", "batches"}
+var benchParts = []string{"members", "pair", "protocols", "costs", "scheduler", "load", "requests", "bundles", "worker", "rehearsal", "predicted", "batches"}
 
 // keep leaves out the parts that are not named.
 func keep(c *bench.Config, only []string) error {
@@ -129,7 +136,7 @@ func keep(c *bench.Config, only []string) error {
 		"members": func() { c.Members = nil }, "pair": func() { c.PairMembers = 0 }, "protocols": func() { c.ProtocolMembers = 0 },
 		"costs": func() { c.CostMembers = 0 }, "scheduler": func() { c.TickMembers = 0 }, "load": func() { c.Load.Readers = 0 },
 		"requests": func() { c.Requests.Rate = 0 }, "bundles": func() { c.Bundles.Owners = 0 },
-		"worker": func() { c.WorkerJobs = 0 }, "batches": func() { c.Batches = 0 },
+		"worker": func() { c.WorkerJobs = 0 }, "rehearsal": func() { c.Rehearsal.People = 0 }, "predicted": func() { c.Predicted.Members = 0 }, "batches": func() { c.Batches = 0 },
 	} {
 		if !slices.Contains(only, part) {
 			leave()

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/cli/command"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // parseCommandLine reads a command line as the program does, and stops before it runs the command.
@@ -78,7 +81,35 @@ func TestExamplesInHelp(t *testing.T) {
 	}
 }
 
+// TestCommandsInPages parses the command lines of matoolkit that the pages of docs show.
+func TestCommandsInPages(t *testing.T) {
+	t.Parallel()
+	pages := testenv.Must(filepath.Glob("../../docs/*.md"))(t)
+	shown := 0
+	for _, page := range pages {
+		text := string(testenv.Must(os.ReadFile(page))(t))
+		for _, block := range shellBlock.FindAllStringSubmatch(text, -1) {
+			for line := range strings.Lines(strings.ReplaceAll(block[1], "\\\n", " ")) {
+				line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
+				if !strings.HasPrefix(line, "matoolkit ") {
+					continue
+				}
+				shown++
+				line, _, _ = strings.Cut(line, " #")
+				words := shellWord.FindAllString(simpleCommand.FindString(placeholders.ReplaceAllString(line, "X")), -1)
+				if err := parseCommandLine(words[1:]); err != nil {
+					t.Errorf("%s shows %q: %v", page, line, err)
+				}
+			}
+		}
+	}
+	if shown < 50 {
+		t.Errorf("the pages show only %d command lines", shown)
+	}
+}
+
 var (
+	shellBlock    = regexp.MustCompile("(?ms)^ *```(?:sh|console|bash)\n(.*?)^ *```$")
 	placeholders  = regexp.MustCompile(`<[a-zA-Z -]+>`)
 	simpleCommand = regexp.MustCompile(`^[^|>&\\]+`)
 	shellWord     = regexp.MustCompile(`(?:"[^"]*"|'[^']*'|[^\s"'])+`)

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +14,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/snapshot"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
 // rehearsed runs the command on the example tenant-to-tenant.
@@ -51,6 +55,41 @@ func TestRehearseWritesItsReport(t *testing.T) {
 	}
 }
 
+// TestReportsReplaceAFileAsAWhole writes a report over a file that others could read.
+func TestReportsReplaceAFileAsAWhole(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		err  error
+		want string
+		mode os.FileMode
+	}{
+		"written": {nil, "new", 0o600},
+		"failed":  {errors.New("the disk is full"), "old", 0o644},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "report.json")
+			if err := errors.Join(os.WriteFile(path, []byte("old"), 0o644), os.Chmod(path, 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			err := writeReport(path, func(w io.Writer) error {
+				_, err := io.WriteString(w, "new")
+				return errors.Join(err, tc.err)
+			})
+			if !errors.Is(err, tc.err) {
+				t.Errorf("got %v", err)
+			}
+			text, info := testenv.Must(os.ReadFile(path))(t), testenv.Must(os.Stat(path))(t)
+			if string(text) != tc.want || info.Mode().Perm() != tc.mode {
+				t.Errorf("%q with the mode %v", text, info.Mode())
+			}
+			if files := testenv.Must(os.ReadDir(filepath.Dir(path)))(t); len(files) != 1 {
+				t.Errorf("%d files are left", len(files))
+			}
+		})
+	}
+}
+
 func TestRehearseRefuses(t *testing.T) {
 	t.Parallel()
 	example := func(file string) string { return filepath.Join("../../examples/tenant-to-tenant", file) }
@@ -58,6 +97,13 @@ func TestRehearseRefuses(t *testing.T) {
 	if err := os.WriteFile(broken, []byte(`{"users": [], "people": []}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	folder := func(id string, redacted bool) string {
+		dir := filepath.Join(t.TempDir(), "copy")
+		w := testenv.Must(snapshot.Create(dir, snapshot.Options{TenantID: id, Tool: "test", Redacted: redacted}))(t)
+		testenv.Must(w.Finish())(t)
+		return dir
+	}
+	contoso, again, redacted := folder("7E4A1C52-0000-4000-8000-00000000000A", false), folder("7e4a1c52-0000-4000-8000-00000000000a", false), folder("redacted", true)
 	good := []string{example("runbook.yaml"), "--members", example("members.csv"), "--start", "2026-12-01 18:00"}
 	for _, tc := range []struct {
 		args []string
@@ -67,6 +113,9 @@ func TestRehearseRefuses(t *testing.T) {
 		{[]string{"--target", "nothing.json"}, "--target: open nothing.json"},
 		{[]string{"--target", broken}, `unknown field "people"`},
 		{[]string{"--target", example("target.json")}, ""}, // the only tenant has all workers
+		{[]string{"--source", contoso, "--target", contoso}, "--source " + contoso + " and --target " + contoso + " are both of tenant 7E4A1C52-0000-4000-8000-00000000000A"},
+		{[]string{"--source", again, "--target", contoso}, "--source " + again + " and --target " + contoso + " are both of tenant 7E4A1C52-0000-4000-8000-00000000000A"},
+		{[]string{"--source", redacted, "--target", redacted}, "--source and --target are both " + redacted},
 		{[]string{"--target", example("target.json"), "--worker", "worker-source=source"}, "there is no copy of the tenant source"},
 		{[]string{"--target", example("target.json"), "--parallelism", "0"}, "--parallelism must be at least 1"},
 		{[]string{"--target", example("target.json"), "--copy-time", "-1s"}, "--copy-time cannot be negative"},

@@ -24,6 +24,7 @@ type simulateFlags struct {
 	members, start, until, answers, zone, functions string
 	member                                          []string
 	all, assumeSuccess                              bool
+	fromSource                                      bool // of a rehearsal: there is no file of members
 }
 
 // addSimulate adds the command "runbook simulate".
@@ -115,7 +116,9 @@ func (f *simulateFlags) read(runbook string) (simulate.Config, *time.Location, e
 	switch {
 	case f.assumeSuccess && f.functions != "":
 		return c, nil, exit.Usage(errors.New("--functions and --assume-success cannot be given together"))
-	case f.members == "":
+	case f.fromSource && f.members != "":
+		return c, nil, exit.Usage(errors.New("--members and --from-source cannot be given together"))
+	case f.members == "" && !f.fromSource:
 		return c, nil, exit.Usage(errors.New("--members is missing: give the CSV file of members"))
 	case f.start == "":
 		return c, nil, exit.Usage(errors.New("--start is missing: give the start, such as --start \"2026-12-01 18:00\""))
@@ -135,7 +138,7 @@ func (f *simulateFlags) read(runbook string) (simulate.Config, *time.Location, e
 	if c.Runbook, err = os.ReadFile(runbook); err != nil {
 		return c, nil, exit.Usage(err)
 	}
-	if _, err := os.Stat(f.members); err != nil {
+	if _, err := os.Stat(f.members); err != nil && !f.fromSource {
 		return c, nil, exit.Usage(fmt.Errorf("--members: %w", err))
 	}
 	if f.answers != "" {

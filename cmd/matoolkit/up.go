@@ -166,12 +166,26 @@ func containers(all []string) (map[string]string, error) {
 // heapFloor is about what the parts take together in use.
 const heapFloor = 48 << 20
 
-func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
+// collectGarbage sets when Go collects garbage. Memory is cheaper on a laptop than that, up to a limit: Service Bus keeps the
+// message ids of ten minutes, up to a million under load. With snapshots most of the memory is tenants, which stay.
+func collectGarbage(snapshots bool) {
+	if snapshots {
+		debug.SetGCPercent(40)
+		return
+	}
 	heap.SetFloor(heapFloor)
+	debug.SetGCPercent(400)
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 { // else GOMEMLIMIT has set it
+		debug.SetMemoryLimit(384 << 20)
+	}
+}
+
+func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	c := f.config
 	if err := f.openSnapshots(&c); err != nil {
 		return err
 	}
+	collectGarbage(len(c.Snapshots) > 0)
 	settings, err := system.ReadSettings(f.settings, f.tenants)
 	if err != nil {
 		return exit.Usage(fmt.Errorf("--setting: %w", err))
@@ -232,12 +246,6 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 		if termlog.IsTerminal(log) {
 			c.Output = termlog.Lines(log)
 		}
-	}
-	// Memory is cheaper on a laptop than garbage collection, up to a limit. Service Bus keeps the message
-	// ids of ten minutes, up to a million under load.
-	debug.SetGCPercent(400)
-	if debug.SetMemoryLimit(-1) == math.MaxInt64 && len(c.Snapshots) == 0 { // else GOMEMLIMIT has set it
-		debug.SetMemoryLimit(384 << 20)
 	}
 	began := time.Now()
 	s, err := system.Start(context.WithoutCancel(ctx), c)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,12 @@ func TestCustomFunctionsDoWhatTheirManifestSays(t *testing.T) {
 			}))(t)
 			if r.Complete != tc.complete || (ran > 0) != tc.runs {
 				t.Errorf("complete %v, ran %d times", r.Complete, ran)
+			}
+			named := slices.ContainsFunc(r.Notes, func(n string) bool {
+				return strings.Contains(n, "started on this machine") && strings.Contains(n, "New-Badge (1 call)")
+			})
+			if named != tc.runs {
+				t.Errorf("the notes name the program: %v, want %v: %q", named, tc.runs, r.Notes)
 			}
 			if tc.error != "" && (len(r.Errors) != 1 || !strings.Contains(r.Errors[0].Error, tc.error)) {
 				t.Errorf("errors %+v", r.Errors)

@@ -2,6 +2,7 @@ package rehearse
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -28,6 +29,8 @@ import (
 type end struct {
 	name      string
 	server    *tenant.Server
+	url       string // of all tenants
+	token     token
 	functions *catalog.Catalog
 	budget    *budget
 	queue     []*job
@@ -65,7 +68,7 @@ func (e *end) sleep(_ context.Context, d time.Duration) error {
 	return nil
 }
 
-// token is the credential of a worker for a tenant: its id, by which the local tenants know whom a request is for.
+// token is the credential of a worker for a tenant. It is random: other accounts of the machine can reach the local tenants.
 type token string
 
 // GetToken never fails.
@@ -80,14 +83,14 @@ func (e *end) connect(url, tenantID string, domains []string, extra []catalog.Fu
 	pace.Sleep = e.sleep
 	pace.Now = func() time.Time { return e.tape.now }
 	g, err := graph.New(graph.Config{
-		URL: url, Scope: "https://graph.microsoft.com/.default", Credential: token(tenantID), HTTP: web, Policy: pace,
+		URL: url, Scope: "https://graph.microsoft.com/.default", Credential: e.token, HTTP: web, Policy: pace,
 		Alert: graph.Alert{From: e.sender()}, MailDomains: domains, Writes: limitless, Invitations: limitless,
 	})
 	if err != nil {
 		return err
 	}
 	x, err := exchange.New(session.Config{
-		URL: url, Scope: "https://outlook.office365.com/.default", TenantID: tenantID, Credential: token(tenantID), HTTP: web,
+		URL: url, Scope: "https://outlook.office365.com/.default", TenantID: tenantID, Credential: e.token, HTTP: web,
 		Policy: pace, Concurrency: 1000,
 	}, exchange.Cmdlets{})
 	if err != nil {
@@ -98,14 +101,7 @@ func (e *end) connect(url, tenantID string, domains []string, extra []catalog.Fu
 }
 
 // sender is a user with a mailbox, who sends mails in the tenant; empty where there is none.
-func (e *end) sender() string {
-	all := e.server.State().Recipients
-	i := slices.IndexFunc(all, func(r tenant.Recipient) bool { return r.Kind == tenant.UserMailbox })
-	if i < 0 {
-		return ""
-	}
-	return all[i].UserPrincipalName
-}
+func (e *end) sender() string { return e.server.Summary().Sender }
 
 // Tenant is the input of one tenant.
 type Tenant struct {
@@ -118,19 +114,26 @@ type Tenant struct {
 
 // open starts the tenants and their workers. The servers stop when ctx ends.
 func open(ctx context.Context, tenants []Tenant, a Assumptions, extra []catalog.Function) (map[string]*end, error) {
-	config := tenant.TenantsConfig{TenantOf: func(token string) string { return token }, Logger: slog.New(slog.DiscardHandler)}
+	tenantOf := map[string]string{} // by token
+	config := tenant.TenantsConfig{TenantOf: func(token string) string { return tenantOf[token] }, Logger: slog.New(slog.DiscardHandler)}
+	verify := func(token, _ string) error {
+		if tenantOf[token] == "" {
+			return errors.New("the token is not that of a worker of the rehearsal")
+		}
+		return nil
+	}
 	ends := map[string]*end{}
 	var domains []string
 	shared := new(tape)
 	for _, t := range tenants {
-		e := &end{name: t.Name, tape: shared, budget: newBudget(a)}
+		e := &end{name: t.Name, tape: shared, budget: newBudget(a), token: token(rand.Text())}
 		if ends[t.Name] != nil {
 			return nil, fmt.Errorf("the tenant %s is given twice", t.Name)
 		}
-		ends[t.Name] = e
+		ends[t.Name], tenantOf[string(e.token)] = e, t.ID
 		config.Tenants = append(config.Tenants, tenant.Named{Name: t.Name, Config: tenant.Config{
 			TenantID: t.ID, Seed: &t.Seed, Snapshot: t.Snapshot, Now: func() time.Time { return e.tape.now }, Logger: config.Logger,
-			MoveDelay: seconds(a.CopySeconds), ProvisionDelay: seconds(a.ProvisionSeconds),
+			MoveDelay: seconds(a.CopySeconds), ProvisionDelay: seconds(a.ProvisionSeconds), VerifyToken: verify, NoLocalEndpoint: true,
 		}})
 	}
 	group, err := tenant.StartTenants(ctx, config)
@@ -144,7 +147,8 @@ func open(ctx context.Context, tenants []Tenant, a Assumptions, extra []catalog.
 	slices.Sort(domains)
 	for _, t := range tenants {
 		e := ends[t.Name]
-		if err := e.connect(group.URL(), t.ID, slices.Compact(domains), extra); err != nil {
+		e.url = group.URL()
+		if err := e.connect(e.url, t.ID, slices.Compact(domains), extra); err != nil {
 			return nil, errors.Join(fmt.Errorf("tenant %s: %w", t.Name, err), group.Close())
 		}
 	}

@@ -15,10 +15,11 @@ var page string
 
 var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"time":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
-	"when":  func(t *time.Time) string { return whenText(t) },
+	"when":  whenText,
 	"span":  func(s float64) string { return simulate.Span(seconds(s)) },
 	"value": valueText,
 	"free":  License.Free,
+	"count": count,
 }).Parse(page))
 
 func whenText(t *time.Time) string {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
-	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -102,16 +101,11 @@ func (p *performer) fill(e *end, now time.Time) error {
 
 // begin carries a job out, and takes down what it does. The tenant changes at once; the time comes afterwards.
 func (p *performer) begin(j *job, now time.Time) {
-	j.started, j.limit = now, now.Add(jobTimeout)
-	j.late = &catalog.Failure{Type: dispatch.FailureTimeout, Message: fmt.Sprintf("%s did not finish within %s", j.FunctionName, jobTimeout)}
-	if at := j.ExpiresAt; at != nil && at.Before(j.limit) {
-		j.limit = *at
-		j.late.Message = fmt.Sprintf("%s did not finish before the step's timeout: the job expired at %s and was stopped; its changes remain", j.FunctionName, at.UTC().Format(time.RFC3339))
-		if !now.Before(*at) {
-			j.result = dispatch.Answer(j.Job, nil, &catalog.Failure{Type: dispatch.FailureExpired, Message: fmt.Sprintf(
-				"%s was not started: the job expired at %s in the worker's queue, before the step's timeout", j.FunctionName, at.UTC().Format(time.RFC3339))}, 0)
-			return
-		}
+	limit, late := dispatch.Limit(j.Job, now, jobTimeout)
+	j.started, j.limit, j.late = now, now.Add(limit), late
+	if limit <= 0 {
+		j.result = dispatch.Answer(j.Job, nil, dispatch.Expired(j.Job), 0)
+		return
 	}
 	ctx := catalog.WithJob(context.Background(), catalog.Job{
 		ID: j.ID(), EffectID: cmp.Or(j.EffectID, j.ID()), BatchID: j.CorrelationData.BatchID, StepExecutionID: j.CorrelationData.StepExecutionID,
@@ -123,7 +117,7 @@ func (p *performer) begin(j *job, now time.Time) {
 
 // step goes on with a job: with its next part, or its end.
 func (p *performer) step(j *job, now time.Time) error {
-	for len(j.parts) > 0 && now.Before(j.limit) {
+	if len(j.parts) > 0 && now.Before(j.limit) {
 		next, b := j.parts[0], j.end.budget
 		j.parts = j.parts[1:]
 		switch next.kind {

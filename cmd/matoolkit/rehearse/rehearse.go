@@ -1,5 +1,6 @@
 // Package rehearse runs a whole migration on copies of the real tenants: the engine of the handler, by the clock of a
-// simulation, and the functions of the worker, against local tenants. Nothing leaves the machine.
+// simulation, and the functions of the worker, against local tenants. It reads and changes no real tenant. It sends the query
+// of a data source that the caller gives it, and calls the custom functions that run in a rehearsal, which can do anything.
 //
 // It knows neither the command line nor where the copies come from.
 package rehearse
@@ -12,8 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/simulate"
+	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
@@ -21,15 +24,25 @@ import (
 type Config struct {
 	Runbook []byte // its YAML
 	Members string // the path of the CSV file
-	Start   time.Time
-	Answers *simulate.Answers // approvals, and who joins or leaves; its rules answer jobs in the place of the functions
-	Tenants []Tenant          // one or two
-	Workers map[string]string // worker id in lower case → name of its tenant, where that does not follow from the id
-	Custom  []catalog.Function
-	Assumed Assumptions
-	Sample  int // of members whose removal from the batch is rehearsed, too; 0: none
+	// Sources queries the data source of the runbook in the place of the file, unless it is of the type graph: then a copy of
+	// the tenant is asked. FromSource has either done.
+	FromSource bool
+	Sources    *datasource.Reader
+	Start      time.Time
+	Answers    *simulate.Answers // approvals, and who joins or leaves; its rules answer jobs in the place of the functions
+	Tenants    []Tenant          // one or two
+	Workers    map[string]string // worker id in lower case → name of its tenant, where that does not follow from the id
+	Custom     []catalog.Function
+	Assumed    Assumptions
+	Sample     int // of members whose removal from the batch is rehearsed, too; 0: none
+	// NotModelled are further entries of the table of what local tenants do not model, such as those of comparisons.
+	NotModelled []tenant.Unmodelled
 	// Progress gets a line for each part of a rehearsal. It can be nil.
 	Progress func(text string)
+
+	digest string         // of the runbook as it was given
+	rows   *simulate.Rows // of the data source, once it was read
+	ran    map[string]int // calls of custom functions that run, by name
 }
 
 // outward are functions that tell people something, and why a rehearsal does not.
@@ -50,6 +63,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 		}
 		return nil, e
 	}
+	c.digest, c.ran = Digest(c.Runbook), map[string]int{}
 	text, slowed, err := spacePolls(c.Runbook, seconds(c.Assumed.PollSeconds))
 	if err != nil {
 		return nil, err
@@ -66,10 +80,16 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	if slowed > 0 {
 		report.Notes = append(report.Notes, fmt.Sprintf("%s wait %s between polls here, longer than the runbook says: an end is found later by up to as much", count(slowed, "step"), simulate.Span(seconds(c.Assumed.PollSeconds))))
 	}
+	if c.rows = played.rows; c.rows != nil {
+		report.Notes = append(report.Notes, c.sourceNote(rb))
+	}
 	if c.Sample > 0 {
 		if report.Removal, err = c.removal(ctx, rb, played); err != nil {
 			return nil, err
 		}
+	}
+	if len(c.ran) > 0 {
+		report.Notes = append(report.Notes, c.programsNote())
 	}
 	return report, nil
 }
@@ -78,8 +98,10 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 type played struct {
 	timeline  *simulate.Timeline
 	performer *performer
+	rows      *simulate.Rows   // of the data source; nil: members came from a file
 	before    map[string]state // of tenants by name
 	after     map[string]state
+	changed   map[string][]tenant.ObjectChange
 }
 
 // play runs the migration once, on fresh copies.
@@ -94,6 +116,11 @@ func (c Config) play(ctx context.Context, rb *runbook.Runbook, leaving []simulat
 	p := &performer{assumed: c.Assumed, ends: ends, untouched: maps.Clone(outward), skipped: map[string]int{}, errors: map[string]string{}}
 	if p.assigned, err = assign(rb.Workers(), c.Workers, ends); err != nil {
 		return nil, err
+	}
+	if c.FromSource && c.rows == nil {
+		if c.rows, err = c.readSource(ctx, rb, ends); err != nil {
+			return nil, err
+		}
 	}
 	answers := simulate.Answers{}
 	if c.Answers != nil {
@@ -115,22 +142,46 @@ func (c Config) play(ctx context.Context, rb *runbook.Runbook, leaving []simulat
 		}
 		p.untouched[strings.ToLower(f.Name)] = whyNot(f.Rehearse)
 	}
-	result := &played{performer: p, before: states(ends)}
+	result := &played{performer: p, rows: c.rows, before: states(ends), changed: map[string][]tenant.ObjectChange{}}
+	for _, e := range ends {
+		e.server.Watch()
+	}
 	c.tell("run the migration")
 	result.timeline, err = simulate.Run(ctx, simulate.Config{
-		Runbook: c.Runbook, Members: c.Members, Start: c.Start, Answers: &answers, Approve: c.Answers == nil,
+		Runbook: c.Runbook, Members: c.Members, Rows: c.rows, Start: c.Start, Answers: &answers, Approve: c.Answers == nil,
 		Functions: catalog.Signatures(slices.Concat(catalog.Standard(), c.Custom)), Performer: p, Only: only,
 	})
 	if err != nil {
 		return nil, err
 	}
 	result.after = states(ends)
+	for name, e := range ends {
+		result.changed[name] = e.server.Changed()
+	}
 	return result, nil
 }
 
-// run are the custom functions that run.
+// run are the custom functions that run. Their calls are counted.
 func (c Config) run() []catalog.Function {
-	return slices.DeleteFunc(slices.Clone(c.Custom), func(f catalog.Function) bool { return f.Rehearse != catalog.RehearseRun })
+	var all []catalog.Function
+	for _, f := range c.Custom {
+		if f.Rehearse == catalog.RehearseRun {
+			all = append(all, f.With(func(ctx context.Context, p catalog.Params) (any, error) {
+				c.ran[f.Name]++
+				return f.Run(ctx, p)
+			}))
+		}
+	}
+	return all
+}
+
+// programsNote says in a report which programs were started.
+func (c Config) programsNote() string {
+	var calls []string
+	for _, name := range slices.Sorted(maps.Keys(c.ran)) {
+		calls = append(calls, fmt.Sprintf("%s (%s)", name, count(c.ran[name], "call")))
+	}
+	return "programs of custom functions were started on this machine, and what they did is real: " + strings.Join(calls, ", ")
 }
 
 // whyNot tells why a custom function was not carried out.

@@ -50,7 +50,7 @@ func (c Config) removal(ctx context.Context, rb *runbook.Runbook, first *played)
 	}
 	r.Errors = again.groups(false)
 	for _, t := range c.Tenants {
-		r.Left = append(r.Left, changes(t.Name, again.before[t.Name], again.after[t.Name])...)
+		r.Left = append(r.Left, changes(t.Name, again.changed[t.Name])...)
 	}
 	return r, nil
 }

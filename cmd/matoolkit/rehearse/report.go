@@ -24,7 +24,8 @@ const Format = 1
 type Report struct {
 	Format  int             `json:"format"`
 	Runbook string          `json:"runbook"`
-	Start   time.Time       `json:"start"` // T-0
+	Digest  string          `json:"runbookDigest"` // of its text, as [Digest] has it
+	Start   time.Time       `json:"start"`         // T-0
 	Tenants []TenantSummary `json:"tenants"`
 	Assumed Assumptions     `json:"assumptions"`
 
@@ -33,6 +34,7 @@ type Report struct {
 	Failed    int  `json:"failed"`
 	Complete  bool `json:"complete"` // all batches completed, and no member failed
 
+	Batches  []Batch      `json:"batches"`
 	Errors   []ErrorGroup `json:"errors"`   // of steps and required checks
 	Warnings []ErrorGroup `json:"warnings"` // of other checks, and of deleted users
 	Phases   []Phase      `json:"phases"`
@@ -57,6 +59,13 @@ type TenantSummary struct {
 	Recipients int    `json:"recipients"`
 	// TakenAt is when the snapshot was taken; nil for a seed.
 	TakenAt *time.Time `json:"takenAt,omitempty"`
+}
+
+// Batch is a batch of the rehearsal.
+type Batch struct {
+	ID      int       `json:"batchId"`
+	Start   time.Time `json:"batchStartTime"`
+	Members []string  `json:"memberKeys"`
 }
 
 // ErrorGroup are errors of one step that differ only in what they are about.
@@ -125,15 +134,29 @@ type NotRehearsed struct {
 type NotModelled struct {
 	Functions []string `json:"functions"` // of the runbook; empty: all
 	Behaviour string   `json:"behaviour"`
+	// Observed are the batches in which a comparison found it.
+	Observed []tenant.Observation `json:"observed,omitempty"`
+}
+
+// Text is the behaviour with the batches in which it was observed.
+func (n NotModelled) Text() string {
+	if len(n.Observed) == 0 {
+		return n.Behaviour
+	}
+	var batches []string
+	for _, o := range n.Observed {
+		batches = append(batches, fmt.Sprintf("batch %d, %s", o.Batch, o.What))
+	}
+	return n.Behaviour + " (" + strings.Join(batches, "; ") + ")"
 }
 
 // report sums up a rehearsal.
 func (p *played) report(c Config, rb *runbook.Runbook) *Report {
 	t := p.timeline
 	r := &Report{
-		Format: Format, Runbook: rb.Name, Start: c.Start.UTC(), Assumed: c.Assumed, Complete: t.Complete, Timeline: t,
-		Tenants: []TenantSummary{}, Phases: []Phase{}, Licenses: []License{}, Calls: []Calls{}, Changes: []Change{},
-		Notes: append(append([]string{}, t.Warnings...), t.Remaining...), NotRehearsed: p.notRehearsed(), NotModelled: notModelled(rb),
+		Format: Format, Runbook: rb.Name, Digest: c.digest, Start: c.Start.UTC(), Assumed: c.Assumed, Complete: t.Complete, Timeline: t,
+		Tenants: []TenantSummary{}, Batches: []Batch{}, Phases: []Phase{}, Licenses: []License{}, Calls: []Calls{}, Changes: []Change{},
+		Notes: append(append([]string{}, t.Warnings...), t.Remaining...), NotRehearsed: p.notRehearsed(), NotModelled: notModelled(rb, c.NotModelled),
 	}
 	var twin []ErrorGroup
 	for _, given := range c.Tenants {
@@ -147,18 +170,10 @@ func (p *played) report(c Config, rb *runbook.Runbook) *Report {
 				r.Notes = append(r.Notes, fmt.Sprintf("the snapshot of %s does not have %s: %s", name, left.What, left.Why))
 			}
 		}
-		for o := range before.objects {
-			switch o.kind {
-			case kindUser:
-				summary.Users++
-			case kindGroup:
-				summary.Groups++
-			default:
-				summary.Recipients++
-			}
-		}
+		r.Notes = append(r.Notes, conflicts(name, p.performer.ends[name].server.Findings())...)
+		summary.Users, summary.Groups, summary.Recipients = before.Users, before.Groups, before.Recipients
 		r.Tenants = append(r.Tenants, summary)
-		changed := changes(name, before, after)
+		changed := changes(name, p.changed[name])
 		r.Changes = append(r.Changes, changed...)
 		twin = append(twin, twins(name, before, changed)...)
 		for i, l := range before.licenses {
@@ -168,6 +183,7 @@ func (p *played) report(c Config, rb *runbook.Runbook) *Report {
 		r.Calls = append(r.Calls, p.performer.ends[name].calls()...)
 	}
 	for _, b := range t.Batches {
+		r.Batches = append(r.Batches, Batch{b.ID, b.Start.UTC(), append([]string{}, b.Keys...)})
 		r.Members += b.Members
 		r.Succeeded += b.Succeeded
 		r.Failed += len(b.Failed)
@@ -177,6 +193,21 @@ func (p *played) report(c Config, rb *runbook.Runbook) *Report {
 	}
 	r.Errors, r.Warnings = p.groups(false), append(p.groups(true), twin...)
 	return r
+}
+
+// noted is how many conflicts of a snapshot a report names.
+const noted = 20
+
+// conflicts tell which objects of a snapshot contradict each other.
+func conflicts(name string, found []string) []string {
+	var notes []string
+	for _, text := range found[:min(len(found), noted)] {
+		notes = append(notes, fmt.Sprintf("the snapshot of %s has a conflict: %s", name, text))
+	}
+	if more := len(found) - noted; more > 0 {
+		notes = append(notes, fmt.Sprintf("the snapshot of %s has %s more", name, count(more, "conflict")))
+	}
+	return notes
 }
 
 func phase(batch int, p simulate.Phase) Phase {
@@ -190,15 +221,21 @@ func phase(batch int, p simulate.Phase) Phase {
 	return out
 }
 
+// errorKey names an error group.
+type errorKey struct{ phase, rollback, step, text string }
+
+func keyOf(f simulate.Failure) errorKey {
+	return errorKey{f.Phase, f.Rollback, f.Step, errorgroup.Of(f.Error, f.Member)}
+}
+
 // groups are the errors of steps and required checks, or those of the other checks.
 func (p *played) groups(warnings bool) []ErrorGroup {
-	type key struct{ phase, rollback, step, text string }
-	found := map[key]*ErrorGroup{}
+	found := map[errorKey]*ErrorGroup{}
 	for _, f := range p.timeline.Failures {
 		if f.Warning != warnings {
 			continue
 		}
-		k := key{f.Phase, f.Rollback, f.Step, errorgroup.Of(f.Error, f.Member)}
+		k := keyOf(f)
 		g := found[k]
 		if g == nil {
 			g = &ErrorGroup{Phase: f.Phase, Step: f.Step, Rollback: f.Rollback, Function: f.Function, Type: p.performer.errors[f.JobID], Error: k.text}
@@ -252,20 +289,20 @@ func (p *played) notRehearsed() []NotRehearsed {
 	return all
 }
 
-// notModelled are the entries of the table of local tenants that a runbook touches.
-func notModelled(rb *runbook.Runbook) []NotModelled {
+// notModelled are the entries of the table of local tenants, and then of further ones, that a runbook touches.
+func notModelled(rb *runbook.Runbook, further []tenant.Unmodelled) []NotModelled {
 	var used []string
 	rb.EachStep(func(s runbook.Step, _ []any) { used = append(used, s.Function) })
 	slices.Sort(used)
 	used = slices.Compact(used)
 	all := []NotModelled{}
-	for _, entry := range tenant.NotModelled() {
+	for _, entry := range append(tenant.NotModelled(), further...) {
 		touched := slices.DeleteFunc(slices.Clone(used), func(f string) bool { return !entry.Touches(f) })
 		switch {
 		case slices.Contains(entry.Functions, "*"):
-			all = append(all, NotModelled{[]string{}, entry.Behaviour})
+			all = append(all, NotModelled{[]string{}, entry.Behaviour, entry.Observed})
 		case len(touched) > 0:
-			all = append(all, NotModelled{touched, entry.Behaviour})
+			all = append(all, NotModelled{touched, entry.Behaviour, entry.Observed})
 		}
 	}
 	return all

@@ -12,57 +12,24 @@ import (
 	"github.com/matoolkit/matoolkit/local/tenant"
 )
 
-// state is the content of a tenant.
+// state sums up a tenant.
 type state struct {
-	objects  map[object]any
+	tenant.Summary
 	licenses []License
 	deleted  []tenant.User
 }
 
-// object names an object of a tenant.
-type object struct{ kind, id string }
-
-// The kinds of objects.
-const (
-	kindUser      = "user"
-	kindGroup     = "group"
-	kindRecipient = "recipient"
-)
+// kindUser is the kind of users among changed objects.
+const kindUser = "user"
 
 func states(ends map[string]*end) map[string]state {
 	all := map[string]state{}
 	for name, e := range ends {
-		s := e.server.State()
-		objects := make(map[object]any, len(s.Users)+len(s.Groups)+len(s.Recipients))
-		for _, u := range s.Users {
-			objects[object{kindUser, u.ID()}] = u
+		s := state{Summary: e.server.Summary(), deleted: e.server.DeletedUsers()}
+		for _, l := range e.server.Licenses() {
+			s.licenses = append(s.licenses, License{SKU: l.SkuPartNumber, Bought: l.Enabled, UsedBefore: l.Consumed + s.Licensed[strings.ToLower(l.SkuID)]})
 		}
-		for _, g := range s.Groups {
-			objects[object{kindGroup, g.ID()}] = g
-		}
-		for _, r := range s.Recipients {
-			objects[object{kindRecipient, r.ExternalDirectoryObjectID}] = r
-		}
-		all[name] = state{objects, licenses(e.server.Licenses(), s.Users), e.server.DeletedUsers()}
-	}
-	return all
-}
-
-// licenses counts the people with each licence.
-func licenses(bought []tenant.License, users []tenant.User) []License {
-	used := map[string]int{}
-	for _, u := range users {
-		assigned, _ := u["assignedLicenses"].([]any)
-		for _, a := range assigned {
-			if one, is := a.(map[string]any); is {
-				id, _ := one["skuId"].(string)
-				used[id]++
-			}
-		}
-	}
-	var all []License
-	for _, l := range bought {
-		all = append(all, License{SKU: l.SkuPartNumber, Bought: l.Enabled, UsedBefore: l.Consumed + used[l.SkuID]})
+		all[name] = s
 	}
 	return all
 }
@@ -84,16 +51,16 @@ type Field struct {
 	After  any    `json:"after"`
 }
 
-// changes compares two states of a tenant.
-func changes(name string, before, after state) []Change {
+// changes are how the objects of a tenant differ from before.
+func changes(name string, changed []tenant.ObjectChange) []Change {
 	var all []Change
-	add := func(o object, was, is any) {
-		c := Change{Tenant: name, Kind: o.kind, ID: o.id, Effect: "changed", Fields: []Field{}}
-		a, b := properties(was), properties(is)
+	for _, o := range changed {
+		c := Change{Tenant: name, Kind: o.Kind, ID: o.ID, Effect: "changed", Fields: []Field{}}
+		a, b := properties(o.Before), properties(o.After)
 		switch {
-		case was == nil:
+		case o.Before == nil:
 			c.Effect = "created"
-		case is == nil:
+		case o.After == nil:
 			c.Effect = "deleted"
 		}
 		for _, field := range slices.Sorted(maps.Keys(union(a, b))) {
@@ -101,21 +68,9 @@ func changes(name string, before, after state) []Change {
 				c.Fields = append(c.Fields, Field{field, a[field], b[field]})
 			}
 		}
-		c.Name = cmp.Or(nameOf(b), nameOf(a), o.id)
+		c.Name = cmp.Or(nameOf(b), nameOf(a), o.ID)
 		if len(c.Fields) > 0 {
 			all = append(all, c)
-		}
-	}
-	for o, is := range after.objects {
-		if was, existed := before.objects[o]; !existed {
-			add(o, nil, is)
-		} else if !reflect.DeepEqual(was, is) {
-			add(o, was, is)
-		}
-	}
-	for o, was := range before.objects {
-		if _, exists := after.objects[o]; !exists {
-			add(o, was, nil)
 		}
 	}
 	slices.SortFunc(all, func(a, b Change) int {
@@ -197,7 +152,7 @@ func twins(name string, before state, changed []Change) []ErrorGroup {
 // namesOf are the sign-in name and the SMTP addresses of a user, in lower case.
 func namesOf(u tenant.User) []string {
 	var all []string
-	for _, text := range append([]string{u.UPN(), u.Text("mail")}, u.List("proxyAddresses")...) {
+	for _, text := range append([]string{u.SignInName(), u.Text("mail")}, u.List("proxyAddresses")...) {
 		text = strings.ToLower(text)
 		if rest, smtp := strings.CutPrefix(text, "smtp:"); smtp {
 			text = rest
