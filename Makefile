@@ -106,11 +106,15 @@ bench: build bench-river bench-bundle ## measure throughput, latency and memory,
 bench-long: build bench-river # measure batches of up to 300,000 members, and 1,000,000 in ten
 	bin/matoolkit local bench $(LINGER) --only members --members 100,1000,10000,100000,300000 --steps 1
 	bin/matoolkit local bench $(LINGER) --only batches --batches 10 --batch-members 100000
+	bin/matoolkit local bench --only rehearsal --people 100000 --wave 1000
 
 bench-record: build bench-river bench-bundle # record the runs of docs/reference/performance.md, with their order in the names
 	bin/matoolkit local bench $(LINGER) --output json >local/bench/results/1-usual.json
 	bin/matoolkit local bench $(LINGER) --only members --members 100,1000,10000,100000,300000 --steps 1 --output json >local/bench/results/2-sizes.json
 	bin/matoolkit local bench $(LINGER) --only batches --batches 10 --batch-members 100000 --output json >local/bench/results/3-batches.json
+	bin/matoolkit local bench --only rehearsal --people 100000 --wave 1000 --output json >local/bench/results/4-rehearsal.json
+	bin/matoolkit local bench --only predicted --output json >local/bench/results/5-predicted.json
+	bin/matoolkit local bench $(LINGER) --only requests,bundles --output json >local/bench/results/6-requests.json
 	go generate ./docs/...
 
 # River and its driver are a module of their own. Without a network the benchmark does without them.
@@ -137,9 +141,13 @@ test-postgres: ## run the tests of the data source, also in the whole system, an
 	$(TEST) -tags postgres -count 1 ./internal/datasource/postgres ./internal/store/postgres
 	$(TEST) -tags postgres -count 1 -run PostgreSQL ./e2e
 
-test-rabbitmq: ## run the tests of the bus driver rabbitmq, and batches, also on PostgreSQL (needs rabbitmq-server and postgresql)
+# The tests of pipelines, which also run on RabbitMQ and PostgreSQL.
+PIPELINE_TESTS := $(patsubst %,internal/app/%_test.go,pipeline cache detached outputs oncomplete moving)
+
+test-rabbitmq: ## run the tests of the bus driver rabbitmq, and batches and pipelines, also on PostgreSQL (needs rabbitmq-server and postgresql)
 	$(TEST) -tags rabbitmq -count 1 ./internal/bus/rabbitmq
 	$(TEST) -tags rabbitmq,postgres -count 1 -run RabbitMQ ./handler
+	$(TEST) -tags rabbitmq,postgres -count 1 -run "$$(sed -n 's/^func \(Test[^(]*\).*/^\1$$/p' $(PIPELINE_TESTS) | paste -sd '|' -)" ./internal/app
 
 test-browser: ## run the tests of signing in with MSAL.js in Chromium (needs chromium and npm)
 	cd e2e/browser && npm ci --ignore-scripts --no-audit --no-fund
@@ -211,6 +219,7 @@ lint: ## check the format, vet, golangci-lint and the workflows
 	$(PLAIN) go vet -trimpath -tags browser ./e2e/browser
 	$(PLAIN) go vet -trimpath -tags postgres ./internal/datasource/postgres ./internal/store/postgres ./e2e
 	$(PLAIN) go vet -trimpath -tags rabbitmq ./internal/bus/rabbitmq/... ./handler
+	$(PLAIN) go vet -trimpath -tags rabbitmq,postgres ./handler ./internal/app
 	$(PLAIN) go -C bench/peers/river vet -trimpath ./...
 	$(PLAIN) GOFLAGS=-trimpath $(GOLANGCI) run
 	$(ACTIONLINT)

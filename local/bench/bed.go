@@ -23,6 +23,7 @@ type bed struct {
 	alone     bool                              // one job and one message at a time, so that nothing coincides
 	telling   bool                              // the worker logs as much as it does by itself
 	people    bool                              // many people call: this process signs them in
+	together  bool                              // one process has the parts, as that of "local up"
 	replicas  func(env map[string]string) error // starts other workers than that of the tenant
 	identity  *system.System
 	endpoints system.Endpoints
@@ -71,7 +72,30 @@ func (b *bed) counts() (c counted, err error) {
 
 func (b *bed) file(name string) string { return filepath.Join(b.dir, name) }
 
-// start starts each part as a process, in the order in which they need each other.
+// group is parts that are one process.
+type group struct {
+	name  string // of the process
+	parts []string
+}
+
+// groups returns the processes of the parts, in the order in which they need each other. Each part is one, so that its CPU time
+// is known; together they are one, beside that of the identities if many people call.
+func (b *bed) groups() (all []group) {
+	for _, part := range system.AllParts() {
+		name := string(part)
+		if b.together && (part != system.Identity || !b.people) {
+			name = "local Azure"
+		}
+		if n := len(all); n > 0 && all[n-1].name == name {
+			all[n-1].parts = append(all[n-1].parts, string(part))
+			continue
+		}
+		all = append(all, group{name: name, parts: []string{string(part)}})
+	}
+	return all
+}
+
+// start starts the parts, in the order in which they need each other, and then the workers.
 func (b *bed) start(ctx context.Context) error {
 	life := ctx // of what is started in this process
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -81,21 +105,21 @@ func (b *bed) start(ctx context.Context) error {
 		workers, parallelism, calls = 1, 1, 1
 	}
 	addresses := system.FreeAddresses()
-	for _, part := range system.AllParts() {
-		if b.people && part == system.Identity {
+	for _, g := range b.groups() {
+		if b.people && g.name == string(system.Identity) {
 			if err := b.startIdentity(life, addresses); err != nil {
 				return err
 			}
 			addresses = b.endpoints.Addresses.Or(addresses)
 			continue
 		}
-		endpoints := b.file(string(part) + ".json")
+		endpoints := b.file(g.name + ".json")
 		if err := os.Remove(endpoints); err != nil && !errors.Is(err, os.ErrNotExist) { // of a start before
 			return err
 		}
 		args := append([]string{
-			"local", "up", "--parts", string(part), "--auto-approve",
-			"--data-dir", b.file("data"), "--app", b.App, "--endpoints", endpoints, "--stats", b.file(string(part) + ".stats"),
+			"local", "up", "--parts", strings.Join(g.parts, ","), "--auto-approve",
+			"--data-dir", b.file("data"), "--app", b.App, "--endpoints", endpoints, "--stats", b.file(g.name + ".stats"),
 			"--servicebus", addresses.ServiceBus, "--cosmos", addresses.Cosmos, "--entra", addresses.Entra,
 			"--tenant", addresses.Tenant, "--key-vault", addresses.KeyVault, "--blob", addresses.Blob, "--host", addresses.Host, "--github", addresses.GitHub,
 			"--store-latency", b.StoreLatency.String(), "--host-cpu", b.HostCPU.String(),
@@ -103,7 +127,7 @@ func (b *bed) start(ctx context.Context) error {
 		if calls > 0 {
 			args = append(args, "--setting", fmt.Sprintf("AzureFunctionsJobHost__extensions__serviceBus__maxConcurrentCalls=%d", calls))
 		}
-		p, err := b.spawn(string(part), nil, b.Matoolkit, args...)
+		p, err := b.spawn(g.name, nil, b.Matoolkit, args...)
 		if err != nil {
 			return err
 		}

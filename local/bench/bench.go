@@ -29,6 +29,8 @@ type Config struct {
 	Load                   Load          // on the admin API
 	Requests               Requests      // that start batches
 	Bundles                Bundles       // of repositories
+	Rehearsal              Rehearsal     // on snapshots of tenants
+	Predicted              Predicted     // durations of a rehearsal
 	WorkerJobs             int           // that a worker alone is measured with; 0: it is not
 	StoreLatency           time.Duration // of each request to Cosmos DB, beside its own
 	HostCPU                time.Duration // CPU time of each invocation in the Functions host, beside its own
@@ -104,6 +106,20 @@ func (c Config) run(ctx context.Context) (f figures, err error) {
 		}
 		f.rate = c.Requests.Rate
 	}
+	if c.Rehearsal.People > 0 {
+		if f.rehearsed, err = rehearsals(ctx, c); err != nil {
+			return f, fmt.Errorf("rehearsal: %w", err)
+		}
+		f.people, f.wave = c.Rehearsal.People, c.Rehearsal.Members
+	}
+	f.unpredicted = "--predicted-members is 0"
+	if c.Predicted.Members > 0 {
+		difference, err := predictions(ctx, c)
+		if err != nil {
+			return f, fmt.Errorf("predicted durations: %w", err)
+		}
+		f.difference, f.unpredicted = difference, ""
+	}
 	f.unbundled = "--bundle-owners is 0"
 	if c.Bundles.Owners > 0 {
 		if f.bundles, err = bundles(ctx, c); err != nil && !errors.Is(err, errNoBundle) {
@@ -129,6 +145,6 @@ func (c Config) run(ctx context.Context) (f figures, err error) {
 	if err != nil {
 		return f, err
 	}
-	c.note("\nThe handler answers %d ms after its start (best of %d).", ready.Milliseconds(), readyTries)
+	c.note("The handler answers %d ms after its start (best of %d).", ready.Milliseconds(), readyTries)
 	return f, nil
 }

@@ -42,7 +42,7 @@ func requests(ctx context.Context, c Config) (p95 time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	b := &bed{Config: c, dir: dir, people: true}
+	b := &bed{Config: c, dir: dir, people: true, together: true}
 	defer func() { err = errors.Join(err, b.stop(), os.RemoveAll(dir)) }()
 	if err = b.start(ctx); err == nil {
 		p95, err = b.requests(ctx, c.Requests)

@@ -30,6 +30,11 @@ type figures struct {
 	rate        int           // of those requests in a second
 	bundles     *bundleTimes
 	unbundled   string // why there are none
+	rehearsed   *rehearsed
+	difference  float64 // of predicted durations, in percent
+	unpredicted string  // why there is none
+	people      int     // in the tenant of that rehearsal, and
+	wave        int     // members
 }
 
 // peak is the memory of a process in bytes.
@@ -58,10 +63,17 @@ const (
 	manyMembers    = 1_000_000
 	memberPolls    = 30
 	requestMS      = 100
-	requestRate    = 50   // per second
-	firstSeconds   = 5    // until the bundle of ten repositories is complete
-	cachedSeconds  = 0.5  // the same request again
-	staleSeconds   = 8    // two of them have changed
+	requestRate    = 50  // per second
+	firstSeconds   = 5   // until the bundle of ten repositories is complete
+	cachedSeconds  = 0.5 // the same request again
+	staleSeconds   = 8   // two of them have changed
+	servedPeople   = 100_000
+	serveSeconds   = 60
+	serveMB        = 1024
+	waveMembers    = 1000
+	waveMinutes    = 10
+	waveMB         = 2048
+	differs        = 15   // percent
 	membersUSD     = 3.05 // two thirds of the first version's, which took 1,343 RU, 361 bus operations and 75.5 executions
 )
 
@@ -150,6 +162,20 @@ func (f figures) targets() []Target {
 		atMost("seconds until a bundle with two stale repositories", staleSeconds, b.stale.Seconds(), 2)
 	} else {
 		missing("seconds until a bundle of ten repositories", fmt.Sprintf("at most %d", firstSeconds), f.unbundled)
+	}
+	served := "a tenant with " + grouped(servedPeople) + " people"
+	if r := f.rehearsed; r != nil && f.people >= servedPeople && f.wave >= waveMembers {
+		atMost("seconds until "+served+" is served, with a small one", serveSeconds, r.serve.elapsed.Seconds(), 1)
+		atMost("MB of the process that serves them", serveMB, float64(r.serve.peak)/(1<<20), 0)
+		atMost(fmt.Sprintf("minutes to rehearse a wave of %s of its people", grouped(waveMembers)), waveMinutes, r.rehearse.elapsed.Minutes(), 1)
+		atMost("MB of that rehearsal", waveMB, float64(r.rehearse.peak)/(1<<20), 0)
+	} else {
+		missing("the rehearsal of a wave on "+served, "", "make bench-long measures it")
+	}
+	if name := "% between predicted and real durations of phases"; f.unpredicted == "" {
+		atMost(name, differs, f.difference, 1)
+	} else {
+		missing(name, fmt.Sprintf("at most %d", differs), f.unpredicted)
 	}
 	return all
 }

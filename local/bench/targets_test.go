@@ -21,6 +21,7 @@ func TestTargetsCompareWhatWasMeasured(t *testing.T) {
 		poll:    &amounts{writes: 13, reads: 1, operations: 6.01, executions: 1.06},
 		largest: &peak{"cosmos", 400 << 20}, sideMembers: 1_000_000, sideBySide: "1,000,000 members in 10 batches",
 		requested: 101 * time.Millisecond, rate: 50, bundles: &bundleTimes{first: 5004 * time.Millisecond, cached: 510 * time.Millisecond, stale: 3 * time.Second},
+		rehearsed: &rehearsed{serve: usageOf{elapsed: time.Minute, peak: 1025 << 20}, rehearse: usageOf{elapsed: 610 * time.Second, peak: 2 << 30}}, people: 100_000, wave: 1000, difference: 15.04,
 	}
 	want := map[string]bool{
 		"steps/s": true, "CPU ms per step": false, "RU per step under load": true, "bus operations per step under load": false,
@@ -32,7 +33,11 @@ func TestTargetsCompareWhatWasMeasured(t *testing.T) {
 		"MB of the largest process (cosmos), 1,000,000 members in 10 batches": true,
 		"ms p95 of POST /pipelines/{name}/batches at 50 requests/s":           false,
 		"seconds until the first bundle of ten repositories":                  true, "seconds until a cached bundle": false,
-		"seconds until a bundle with two stale repositories": true,
+		"seconds until a bundle with two stale repositories":                     true,
+		"seconds until a tenant with 100,000 people is served, with a small one": true,
+		"MB of the process that serves them":                                     false,
+		"minutes to rehearse a wave of 1,000 of its people":                      false,
+		"MB of that rehearsal":                                                   true, "% between predicted and real durations of phases": true,
 	}
 	for _, target := range f.targets() {
 		met, known := want[target.Name]
@@ -63,7 +68,7 @@ func TestTargetsOfAStepNeedSeveralSteps(t *testing.T) {
 // TestTargetsSayWhyTheyWereNotMeasured checks that nothing is met that was not measured.
 func TestTargetsSayWhyTheyWereNotMeasured(t *testing.T) {
 	t.Parallel()
-	all := figures{unpaired: errNoRiver.Error(), unbundled: errNoBundle.Error()}.targets()
+	all := figures{unpaired: errNoRiver.Error(), unbundled: errNoBundle.Error(), unpredicted: "--predicted-members is 0"}.targets()
 	for _, target := range all {
 		if target.Met || target.Measured != nil || target.Why == "" {
 			t.Errorf("%+v", target)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -88,6 +89,12 @@ func processUsage(name string, pid int) (usage, error) {
 	u.peak <<= 10
 	u.written, err = number(filepath.Join(dir, "io"), "write_bytes:")
 	return u, err
+}
+
+// peakOf is the peak of the memory of a process that has ended, or of this one, if that is more.
+func peakOf(p *os.ProcessState) int64 {
+	used, _ := p.SysUsage().(*syscall.Rusage)
+	return used.Maxrss << 10
 }
 
 func number(file, label string) (int64, error) {

@@ -4,6 +4,7 @@ package bench
 
 import (
 	"errors"
+	"os"
 	"time"
 )
 
@@ -16,5 +17,7 @@ type usage struct {
 var errNoMetrics = errors.New("measuring processes needs Linux")
 
 func (b *bed) usage() ([]usage, error) { return nil, errNoMetrics }
+
+func peakOf(*os.ProcessState) int64 { return 0 }
 
 func processUsage(string, int) (usage, error) { return usage{}, errNoMetrics }

@@ -31,6 +31,7 @@ var pipelineWorkers = map[string]string{"sync": "25", "merge": "55", "training":
 
 const (
 	pipelineRunbook = "context-bundle"
+	listedRunbook   = "context-bundle-listed"
 	pipelineOwner   = "octo"
 )
 
@@ -59,6 +60,8 @@ func RunPipeline(ctx context.Context, c Config, functions string) error {
 			{"Request it again", p.again},
 			{"Change two repositories, and request it again", p.change},
 			{"Force a batch for the same repositories", p.force},
+			{"Publish a runbook whose worker lists the repositories", p.command("runbook", "publish", filepath.Join(c.Example, "listed.yaml"))},
+			{"Request its bundle twice, without a list", p.list},
 			{"Block a repository, name one that does not exist, and request it again", p.fail},
 			{"Request a bundle of an owner whose name is a path", p.refuse},
 			{"Show the result", p.command("pipeline", "result", pipelineRunbook, "--owner", pipelineOwner)},
@@ -94,7 +97,7 @@ type bundleResult struct {
 	Superseded               bool
 }
 
-// request starts a batch for the items, waits for its end, and reads its result.
+// request requests a batch for the items, waits for its end, and reads its result.
 func (p *pipelineDemo) request(ctx context.Context, more ...string) (b api.PipelineBatch, r bundleResult, err error) {
 	text, err := json.Marshal(p.items)
 	if err != nil {
@@ -104,14 +107,19 @@ func (p *pipelineDemo) request(ctx context.Context, more ...string) (b api.Pipel
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return b, r, err
 	}
-	args := append([]string{"pipeline", "start", pipelineRunbook, "--owner", pipelineOwner, "--items", file, "--wait"}, more...)
+	return p.batch(ctx, pipelineRunbook, append([]string{"--items", file}, more...)...)
+}
+
+// batch requests a batch of a runbook, waits for its end, and reads its result.
+func (p *pipelineDemo) batch(ctx context.Context, runbook string, more ...string) (b api.PipelineBatch, r bundleResult, err error) {
+	args := append([]string{"pipeline", "start", runbook, "--owner", pipelineOwner, "--wait"}, more...)
 	fmt.Fprintf(p.out, "$ matoolkit %s\n", strings.Join(args, " "))
 	p.began = time.Now()
 	if b, err = ask[api.PipelineBatch](ctx, &p.demo, args...); err != nil {
 		return b, r, err
 	}
 	took := time.Since(p.began)
-	answer, err := ask[api.PipelineResult](ctx, &p.demo, "pipeline", "result", pipelineRunbook, fmt.Sprint(b.ID))
+	answer, err := ask[api.PipelineResult](ctx, &p.demo, "pipeline", "result", runbook, fmt.Sprint(b.ID))
 	if err != nil {
 		return b, r, err
 	}
@@ -135,7 +143,8 @@ func (p *pipelineDemo) asked(ctx context.Context) ([]string, error) {
 	}
 	names := map[string]bool{}
 	for _, r := range all[p.seen:] {
-		if parts := strings.Split(r.Path, "/"); len(parts) > 3 {
+		path, _, _ := strings.Cut(r.Path, "?")
+		if parts := strings.Split(path, "/"); len(parts) > 3 {
 			names[parts[3]] = true
 		}
 	}
@@ -322,6 +331,33 @@ func (p *pipelineDemo) force(ctx context.Context) error {
 		return err
 	}
 	return p.expect(ctx, b, r, api.PipelineCompleted, 2, p.names()...)
+}
+
+// list requests bundles under a runbook whose worker lists the repositories. Each request lists them, and only the first
+// reads them.
+func (p *pipelineDemo) list(ctx context.Context) error {
+	const listing = "repos" // in the place of the name of a repository
+	for _, want := range []struct {
+		status api.PipelineStatus
+		asked  []string
+	}{
+		{api.PipelineCompleted, append(p.names(), listing)},
+		{api.PipelineCached, []string{listing}},
+	} {
+		b, r, err := p.batch(ctx, listedRunbook)
+		if err != nil {
+			return err
+		}
+		asked, err := p.asked(ctx)
+		if err != nil {
+			return err
+		}
+		if b.Status != want.status || b.Items.Total != 10 || r.Repositories != 10 || !slices.Equal(asked, slices.Sorted(slices.Values(want.asked))) {
+			return fmt.Errorf("batch %d is %s with %+v, and GitHub was asked for %q, not for %q", b.ID, b.Status, r, asked, want.asked)
+		}
+	}
+	fmt.Fprintln(p.out, "The worker listed 10 repositories twice, and read them once.")
+	return nil
 }
 
 // fail has a repository that GitHub blocks, whose earlier context the bundle keeps, and one that does not exist.
