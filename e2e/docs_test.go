@@ -110,12 +110,12 @@ func anchors(text string) map[string]bool {
 // console matches a block of commands, each after "$ ", with what they print.
 var console = regexp.MustCompile("(?ms)^```console\n(.*?)^```$")
 
-// TestDocumentedCommands runs the commands of README.md and of docs/getting-started.md in their
+// TestDocumentedCommands runs the commands of README.md, docs/getting-started.md and docs/rehearse.md in their
 // order, in one shell for each page. Each command must succeed. With -update-docs it writes what
 // they print into the page, where the page shows an output.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"README.md", "docs/getting-started.md"} {
+	for _, name := range []string{"README.md", "docs/getting-started.md", "docs/rehearse.md"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(root, name)

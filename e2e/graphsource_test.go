@@ -83,7 +83,8 @@ func TestPeopleOfMicrosoft365(t *testing.T) {
 	seed := fromSharePoint(t, "dora", "emil", "fay")
 	seed.Users = []tenant.User{
 		{"id": annID, "userPrincipalName": "ann@contoso.example", "mail": "ann@contoso.example"},
-		{"id": bobID, "userPrincipalName": "bob@contoso.example", "mail": "bob@contoso.example"}, {"id": cyID, "userPrincipalName": "cy@contoso.example", "mail": "cy@contoso.example"},
+		{"id": bobID, "userPrincipalName": "bob@contoso.example", "mail": "bob@contoso.example"},
+		{"id": cyID, "userPrincipalName": "cy@contoso.example", "mail": "cy@contoso.example"},
 		salesPerson(gusID, "gus", "Sales"), salesPerson(hanID, "han", "Sales"), salesPerson("", "ida", "Finance"),
 	}
 	seed.Groups = []tenant.SeedGroup{{

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,7 +51,17 @@ type environment struct {
 	handler map[string]string
 	worker  map[string]string
 	tenants []string // several, each with a worker
-	locks   bool     // the minute that messages are locked for in Azure, not the seconds of the other tests
+	github  []byte   // the seed of GitHub; nil: there is none
+
+	// programs are the workers in place of worker-01, by their ids, which are the names of their processes, too.
+	programs map[string]workerProgram
+	locks    bool // the minute that messages are locked for in Azure, not the seconds of the other tests
+}
+
+// workerProgram is a program of a worker with what its environment has beside that of each worker.
+type workerProgram struct {
+	path string
+	env  map[string]string
 }
 
 // newMachine starts the parts, each as a process or together as "everything", and
@@ -76,8 +87,15 @@ func newMachineWith(t *testing.T, seed []byte, env environment, parts ...string)
 	} else {
 		m.write("topology.json", topology(t, env.tenants...))
 	}
+	m.write("github.json", env.github)
 	for _, p := range parts {
 		m.start(p)
+	}
+	for _, id := range sorted(slices.Collect(maps.Keys(env.programs))) {
+		m.start(id)
+	}
+	if len(env.programs) > 0 {
+		return m
 	}
 	for _, name := range env.tenants {
 		m.start(workerProcess + "-" + name)
@@ -200,11 +218,22 @@ func (m *machine) launch(name string) error {
 	if len(m.tenants) > 0 {
 		args = append(args, "--tenants", strings.Join(m.tenants, ","))
 	}
+	if m.github != nil {
+		args = append(args, "--github", m.addresses.GitHub, "--github-seed", m.path("github.json"))
+	}
+	for id := range m.programs {
+		args = append(args, "--worker-id", id)
+	}
 	for name, value := range m.handler {
 		args = append(args, "--setting", name+"="+value)
 	}
-	worker := name == workerProcess || strings.HasPrefix(name, workerProcess+"-")
+	own, isOwn := m.programs[name]
+	worker := isOwn || name == workerProcess || strings.HasPrefix(name, workerProcess+"-")
 	switch {
+	case isOwn:
+		path, args, env = own.path, nil, m.workerEnv("")
+		env["WORKER_ID"] = name
+		maps.Copy(env, own.env)
 	case worker:
 		path, args, env = program("worker"), nil, m.workerEnv(strings.TrimPrefix(strings.TrimPrefix(name, workerProcess), "-"))
 	case name == everything:
@@ -350,5 +379,5 @@ func addresses(t *testing.T) system.Addresses {
 		t.Fatal("there is no free port")
 		return ""
 	}
-	return system.Addresses{ServiceBus: free(), Cosmos: free(), Entra: free(), Tenant: free(), KeyVault: free(), Blob: free(), Host: free()}
+	return system.Addresses{ServiceBus: free(), Cosmos: free(), Entra: free(), Tenant: free(), KeyVault: free(), Blob: free(), GitHub: free(), Host: free()}
 }
