@@ -55,7 +55,7 @@ type metric struct{ Name, Program, Doc string }
 // is another argument of the call.
 func readMetrics(root string) (any, error) {
 	var all []metric
-	for _, from := range []struct{ program, dir string }{{"handler", "handler"}, {"handler", "internal/invocation"}, {"handler", "internal/pipeline"}, {"worker", "worker/telemetry"}} {
+	for _, from := range []struct{ program, dir string }{{"handler", "handler"}, {"handler", "internal/invocation"}, {"handler", "internal/applier"}, {"handler", "internal/pipeline"}, {"worker", "worker/telemetry"}} {
 		files, err := readSource(root, from.dir)
 		if err != nil {
 			return nil, err
