@@ -54,7 +54,12 @@ func (b *bus) noMoreResults(t testing.TB) {
 // losing starts a bus whose locks all end when lose is called.
 func losing(t *testing.T, change func(*servicebus.Topology)) (b *bus, lose func()) {
 	t.Helper()
-	locks := clock.New(nil)
+	return losingBy(t, clock.New(nil), change)
+}
+
+// losingBy starts one whose locks end by a clock.
+func losingBy(t *testing.T, locks *clock.Clock, change func(*servicebus.Topology)) (b *bus, lose func()) {
+	t.Helper()
 	topology := servicebus.DefaultTopology()
 	change(&topology)
 	server := testenv.Started(servicebus.Start(context.Background(), servicebus.Config{
@@ -97,6 +102,40 @@ func TestAJobWhoseLockIsLostIsFinishedAndAnsweredOnce(t *testing.T) {
 		if o := next(t, "its end", seen.ended); !o.Answered || o.Result.Status != message.StatusSuccess {
 			t.Errorf("an outcome is %+v", o)
 		}
+	}
+}
+
+// A worker that stood still while a job came to it has a lock that has passed, as has one whose clock is far ahead. It asks
+// the broker before it begins: another worker may have done the job.
+func TestAJobWithAPassedLockIsBegunOnlyWhileItIsHeld(t *testing.T) {
+	t.Parallel()
+	f, seen := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}, newDeliveries()
+	b, lose := losingBy(t, clock.New(func() time.Time { return time.Now().AddDate(-1, 0, 0) }), func(*servicebus.Topology) {})
+	l := newLine(t, b.server.Addr)
+	work(t, dial(t, l.connectionString()), f, dispatch.Config{MaxParallelism: 1, Observer: seen})
+	b.send(t, job(9))
+	b.result(t)
+	b.jobsLeft(t, 0, nil)
+	if o := next(t, "the end of the first", seen.ended); !o.Ran {
+		t.Errorf("a job whose lock is held: %+v", o)
+	}
+
+	l.down.hold()
+	b.send(t, job(1))
+	l.down.awaitHeld(t)
+	atWork{bus: b, lose: lose}.locksEnd(t)
+	other := &function{run: f.run}
+	work(t, dial(t, b.server.ConnectionString()), other, dispatch.Config{})
+	if got := b.result(t); got.JobID != job(1).JobID || got.Status != message.StatusSuccess {
+		t.Errorf("got %s: %+v", got.JobID, got.Error)
+	}
+	b.jobsLeft(t, 0, nil)
+	l.down.release()
+	if o := next(t, "the end of what was held up", seen.ended); o.Ran {
+		t.Errorf("a job that another worker did: %+v", o)
+	}
+	if calls, _ := other.counts(); calls != 1 {
+		t.Errorf("%d calls by the other worker", calls)
 	}
 }
 

@@ -101,7 +101,7 @@ func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a ans
 		slot := l.awaitSlot(d)
 		refusal := l.refusal(d)
 		begins := slot && refusal == nil && l.config.Controls.Err() == nil && d.lock.holds(0)
-		if begins && d.waited {
+		if begins && d.doubtful() {
 			begins = l.confirmLock(d)
 		}
 		c, part = l.memory.begin(d.identity, d.message.Sequence, begins)

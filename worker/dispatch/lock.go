@@ -14,16 +14,18 @@ import (
 // does not end.
 type lock struct{ ends atomic.Pointer[time.Time] }
 
-// set notes until when the broker keeps the lock. A time that has passed says that the clocks
-// differ: the broker has only just given it.
+// set notes until when the broker keeps the lock. A time that has passed is that of another clock: the broker has only
+// just given it. For a delivery it can also be that of a process which stood still after it came: see doubtful.
 func (k *lock) set(until time.Time) {
-	if time.Until(until) <= 0 {
+	if passed(until) {
 		k.ends.Store(nil)
 		return
 	}
 	ends := time.Now().Add(time.Until(until)) // on the clock that is never set
 	k.ends.Store(&ends)
 }
+
+func passed(until time.Time) bool { return time.Until(until) <= 0 }
 
 func (k *lock) lost() {
 	now := time.Now()
@@ -74,8 +76,15 @@ func (l *Loop) renew(ctx context.Context, d *received) {
 	}
 }
 
-// confirmLock asks the broker whether a delivery that waited for a slot still has its lock:
-// without it another replica may have begun the job. If the broker does not answer, the known
+// doubtful reports whether a delivery's lock may have ended though no renewal has told so: the delivery waited for a slot,
+// or came with a lock that had passed.
+func (d *received) doubtful() bool {
+	until := d.message.LockedUntil
+	return d.waited || !until.IsZero() && passed(until)
+}
+
+// confirmLock asks the broker whether a doubtful delivery still has its lock: without it another
+// replica may have begun the job. If the broker does not answer, the known
 // expiry decides.
 func (l *Loop) confirmLock(d *received) bool {
 	err := l.settleInTime(func(ctx context.Context) error {
