@@ -22,7 +22,7 @@ const CodeMissingField = "missing-field"
 // ItemsError says why the items of a batch are refused.
 type ItemsError struct {
 	Reason   string    // what follows "the request" or "the list", such as "has no items"; empty with Problems
-	Problems []Problem // of single items, the first of them; their rows are the places in the list, from 1
+	Problems []Problem // of single items, at most MaxProblems; their rows are the places in the list, from 1
 	Total    int       // of all problems
 }
 
@@ -72,14 +72,14 @@ func ReadList(rb *runbook.Runbook, list json.RawMessage) ([]Row, error) {
 		return nil, &ItemsError{Reason: "is not a list"}
 	}
 	items := make([]map[string]json.RawMessage, len(texts))
-	var bad []Problem
+	var bad problems
 	for i, text := range texts {
-		if err := json.Unmarshal(text, &items[i]); (err != nil || items[i] == nil) && len(bad) < MaxProblems {
-			bad = append(bad, Problem{Row: i + 1, Code: CodeBadRow, Message: fmt.Sprintf("item %d is not an object", i+1)})
+		if err := json.Unmarshal(text, &items[i]); err != nil || items[i] == nil {
+			bad.add(Problem{Row: i + 1, Code: CodeBadRow, Message: fmt.Sprintf("item %d is not an object", i+1)})
 		}
 	}
-	if len(bad) > 0 {
-		return nil, &ItemsError{Problems: bad, Total: len(bad)}
+	if bad.total > 0 {
+		return nil, &ItemsError{Problems: bad.first, Total: bad.total}
 	}
 	return ReadItems(rb, items, nil)
 }
@@ -94,8 +94,8 @@ func ReadItems(rb *runbook.Runbook, given []map[string]json.RawMessage, hashKey 
 	case n > rb.Request.MaxItems:
 		return nil, &ItemsError{Reason: fmt.Sprintf("has %d items; the runbook allows %d", n, rb.Request.MaxItems)}
 	}
-	if bad := lackingFields(rb, given); len(bad) > 0 {
-		return nil, &ItemsError{Problems: bad, Total: len(bad)}
+	if bad := lackingFields(rb, given); bad.total > 0 {
+		return nil, &ItemsError{Problems: bad.first, Total: bad.total}
 	}
 	fields := fieldsOf(given)
 	if len(fields) > maxFields {
@@ -123,12 +123,12 @@ func ReadItems(rb *runbook.Runbook, given []map[string]json.RawMessage, hashKey 
 }
 
 // lackingFields finds the items without a field that the runbook uses and that may not be absent.
-func lackingFields(rb *runbook.Runbook, given []map[string]json.RawMessage) (bad []Problem) {
+func lackingFields(rb *runbook.Runbook, given []map[string]json.RawMessage) (bad problems) {
 	needed := slices.DeleteFunc(rb.Columns(), rb.Optional)
 	for i, item := range given {
 		for _, name := range needed {
-			if _, has := item[name]; !has && len(bad) < MaxProblems {
-				bad = append(bad, Problem{Row: i + 1, Column: name, Code: CodeMissingField, Message: fmt.Sprintf("item %d has no field %q, which the runbook uses", i+1, clip(name))})
+			if _, has := item[name]; !has {
+				bad.add(Problem{Row: i + 1, Column: name, Code: CodeMissingField, Message: fmt.Sprintf("item %d has no field %q, which the runbook uses", i+1, clip(name))})
 			}
 		}
 	}

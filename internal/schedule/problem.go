@@ -23,6 +23,18 @@ type Problem struct {
 	Message string
 }
 
+// problems are the problems that were found: the first MaxProblems, and the number of all.
+type problems struct {
+	first []Problem
+	total int
+}
+
+func (p *problems) add(one Problem) {
+	if p.total++; len(p.first) < MaxProblems {
+		p.first = append(p.first, one)
+	}
+}
+
 // The codes of problems. A row with one of the first eight is not used; if its key is
 // known, the member of that key is left as they are.
 const (

@@ -31,8 +31,7 @@ type Result struct {
 
 	keyless      int   // rows whose key cannot be read
 	keylessRows  []int // the numbers of the first of them
-	problems     []Problem
-	problemCount int
+	problems     problems
 	bad          int // rows that are not used
 	buf          bytes.Buffer
 }
@@ -151,7 +150,7 @@ func (r *Result) StartOf(key string, now time.Time) (start time.Time, ok bool) {
 // Problems returns the problems of rows in order, at most [MaxProblems], and their
 // total number.
 func (r *Result) Problems() ([]Problem, int) {
-	return sortedProblems(slices.Clone(r.problems)), r.problemCount
+	return sortedProblems(slices.Clone(r.problems.first)), r.problems.total
 }
 
 // Starts gives the starts of the batches that the usable rows belong to, in UTC and in

@@ -44,15 +44,11 @@ type adding struct {
 
 func (a *adding) fault(column, code, format string, args ...any) {
 	a.row.bad = true
-	a.problemCount++
-	if len(a.problems) == MaxProblems {
-		return
-	}
 	message := fmt.Sprintf(format, args...)
 	if column != "" {
 		message = "column " + clip(column) + ": " + message
 	}
-	a.problems = append(a.problems, Problem{Row: a.row.number, Key: a.row.key, Column: column, Code: code, Message: message})
+	a.problems.add(Problem{Row: a.row.number, Key: a.row.key, Column: column, Code: code, Message: message})
 }
 
 // read reads the values of the row: the key first, so that all problems name it.
