@@ -50,7 +50,8 @@ func (a *Admin) Check(ctx context.Context, by audit.Caller, batch, member int, w
 	}
 	switch {
 	case r.result.Replayed:
-		return r.result, a.repeatCheck(ctx, &b.Doc, r)
+		err = a.repeatCheck(ctx, &b.Doc, r)
+		return r.result, err
 	case member == 0:
 		err = a.checkAll(ctx, by, &b.Doc, r)
 	default:

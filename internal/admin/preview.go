@@ -44,9 +44,9 @@ func (a *Admin) Preview(ctx context.Context, by audit.Caller, batch int, action 
 		return api.Preview{}, err
 	}
 	if action.Name == api.ActionAdvance {
-		return v, a.warnOfVersion(ctx, &b.Doc, &v)
+		err = a.warnOfVersion(ctx, &b.Doc, &v)
 	}
-	return v, nil
+	return v, err
 }
 
 // previewed gives the events of an action, and counts what the batch does not show: the members who
@@ -326,9 +326,11 @@ func (a *Admin) previewRepair(ctx context.Context, f *forecast, e api.RepairEffe
 	}
 	switch r.Action {
 	case api.RepairRemove:
-		return v, a.countRemoval(ctx, b, &v)
+		err = a.countRemoval(ctx, b, &v)
+		return v, err
 	case api.RepairMove:
-		return v, a.previewMove(ctx, f, &v)
+		err = a.previewMove(ctx, f, &v)
+		return v, err
 	}
 	add := func(phase string, members, jobs int) {
 		at := slices.IndexFunc(v.Phases, func(p api.PhasePreview) bool { return p.Phase == phase })
@@ -350,7 +352,8 @@ func (a *Admin) previewRepair(ctx context.Context, f *forecast, e api.RepairEffe
 			add(name, g.Members, g.Members*steps)
 		}
 	}
-	return v, a.expect(ctx, b, api.EffectContinues, &v)
+	err = a.expect(ctx, b, api.EffectContinues, &v)
+	return v, err
 }
 
 // previewMove counts what the members who move do in the other batch: the phases that they have not

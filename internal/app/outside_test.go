@@ -133,6 +133,7 @@ func (s outsideStore) Dump(ctx context.Context, partition string) ([]store.Docum
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (d store.Document, err error) {
-		return d, row.Scan(&d.PK, &d.ID, &d.Type, &d.Doc, &d.ETag)
+		err = row.Scan(&d.PK, &d.ID, &d.Type, &d.Doc, &d.ETag)
+		return d, err
 	})
 }

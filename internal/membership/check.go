@@ -36,7 +36,8 @@ func (r *Registrar) CheckBatch(ctx context.Context, runbookName string, csv memb
 	check := u.check()
 	check.Members = len(u.Rows)
 	check.Phases, check.Jobs = apiview.Joins(u.runbook, check.Members, func(string) bool { return true })
-	return check, r.expect(ctx, &check)
+	err = r.expect(ctx, &check)
+	return check, err
 }
 
 // CheckMembers refuses what AddMembersFrom would refuse, with the same errors, and writes nothing. The
@@ -68,7 +69,8 @@ func (r *Registrar) CheckMembers(ctx context.Context, batch int, csv membercsv.F
 	check := u.check()
 	check.BatchID, check.Members, check.Present = batch, len(keys), a.result.Present
 	check.Phases, check.Jobs = apiview.Joins(u.runbook, check.Members, func(phase string) bool { return hasPhase(&b.Doc, phase) })
-	return check, r.expect(ctx, &check)
+	err = r.expect(ctx, &check)
+	return check, err
 }
 
 // expect adds how long the phases of the added members take, as measured: one query.

@@ -125,7 +125,8 @@ func (r *Registrar) MoveIn(ctx context.Context, b *model.Batch, members []store.
 	out.Moved = len(came)
 	if to.Doc.HasEnded() {
 		why := fmt.Sprintf("batch %d has ended (%s)", to.Doc.ID, to.Doc.Status)
-		return out, r.moveBack(ctx, b, left, task, func(string) string { return why }, &out)
+		err = r.moveBack(ctx, b, left, task, func(string) string { return why }, &out)
+		return out, err
 	}
 	back, err := r.cameFrom(ctx, b.ID, b.ID, left) // by an earlier call that was cut short
 	if err != nil {
@@ -158,12 +159,13 @@ func (r *Registrar) MoveIn(ctx context.Context, b *model.Batch, members []store.
 		out.Waiting += len(refused)
 		return out, nil
 	}
-	return out, r.moveBack(ctx, b, refused, task, func(key string) string {
+	err = r.moveBack(ctx, b, refused, task, func(key string) string {
 		if t, ok := taken[key]; ok {
 			return "is in " + t.Reason
 		}
 		return "another batch had them"
 	}, &out)
+	return out, err
 }
 
 // without gives the members who are not among some.

@@ -62,7 +62,8 @@ func (r *Registrar) UpdateMembersFrom(ctx context.Context, by audit.Caller, batc
 		return api.MembersUpdate{}, err
 	}
 	u.view.Changed, u.view.Unchanged, u.view.ChangeCount, u.view.Changes = 0, 0, 0, []api.ColumnChange{}
-	return u.view, u.applyAll(ctx)
+	err = u.applyAll(ctx)
+	return u.view, err
 }
 
 // notUpdated refuses a CSV with its problems, in the order of its lines; those of the whole file come last.

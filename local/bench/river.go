@@ -91,7 +91,8 @@ func (c Config) runRiver(ctx context.Context, args ...string) (r riverResult, er
 		return r, fmt.Errorf("%w: %s", err, strings.TrimSpace(failure.String()))
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	return r, json.Unmarshal([]byte(lines[len(lines)-1]), &r)
+	err = json.Unmarshal([]byte(lines[len(lines)-1]), &r)
+	return r, err
 }
 
 // median takes the median of each figure on its own.

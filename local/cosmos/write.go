@@ -199,7 +199,8 @@ func (g *group) find(w write) (item, error) {
 		}
 	}
 	it := item{container: w.c}
-	return it, g.statement(selectItem).QueryRow(w.c.number, w.pk, w.id).Scan(&it.seq, &it.version, &it.ts, &it.body)
+	err := g.statement(selectItem).QueryRow(w.c.number, w.pk, w.id).Scan(&it.seq, &it.version, &it.ts, &it.body)
+	return it, err
 }
 
 // price works out what the indexes cost, before the writer's turn comes.

@@ -64,7 +64,8 @@ func State(ctx context.Context, tenantURL string) (tenant.State, error) {
 		return state, err
 	}
 	defer response.Body.Close()
-	return state, json.NewDecoder(response.Body).Decode(&state)
+	err = json.NewDecoder(response.Body).Decode(&state)
+	return state, err
 }
 
 // Rows reads a CSV file of members, by column.

@@ -201,7 +201,8 @@ func (d *scalerDemo) state(ctx context.Context) (counters arm.Counters, err erro
 		return counters, err
 	}
 	defer response.Body.Close()
-	return counters, json.NewDecoder(response.Body).Decode(&counters)
+	err = json.NewDecoder(response.Body).Decode(&counters)
+	return counters, err
 }
 
 func (d *scalerDemo) check(ctx context.Context) error {
