@@ -269,22 +269,3 @@ func respondItem(w http.ResponseWriter, o outcome, content bool) {
 // sessionToken renders a version as the service renders a session: the
 // partition key range, then its log sequence number.
 func sessionToken(version int64) string { return "0:-1#" + strconv.FormatInt(version, 10) }
-
-// parseETag reads the version out of one of our ETags.
-func parseETag(tag string) (int64, bool) {
-	if len(tag) != 38 || tag[0] != '"' || tag[37] != '"' {
-		return 0, false
-	}
-	var version int64
-	for _, part := range []struct {
-		from, to int
-		shift    uint
-	}{{1, 9, 40}, {10, 14, 24}, {15, 19, 8}, {25, 37, 0}} {
-		n, err := strconv.ParseUint(tag[part.from:part.to], 16, 48)
-		if err != nil {
-			return 0, false
-		}
-		version |= int64(n) << part.shift
-	}
-	return version, etagOf(version) == tag
-}

@@ -109,17 +109,3 @@ func TestFailedCommitIsReportedToEveryWriteOfTheGroup(t *testing.T) {
 		t.Errorf("the next write answered %d", o.status)
 	}
 }
-
-func TestETagsRoundTrip(t *testing.T) {
-	t.Parallel()
-	for _, version := range []int64{1, 255, 256, 1<<24 + 7, 1<<40 + 1, 3<<40 + 0x123456789a} {
-		if got, ok := parseETag(etagOf(version)); !ok || got != version {
-			t.Errorf("%d became %s and then %d", version, etagOf(version), got)
-		}
-	}
-	for _, tag := range []string{"", "*", `"0"`, `"00000000-0000-0000-0001-000000000001"`, `"zzzzzzzz-0000-0000-0000-000000000001"`} {
-		if _, ok := parseETag(tag); ok {
-			t.Errorf("%q was taken for an ETag", tag)
-		}
-	}
-}
