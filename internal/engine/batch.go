@@ -174,14 +174,24 @@ func onBatchFilled(b *model.Batch, now time.Time) model.Decision {
 	case b.Manual || b.HasEnded() || b.IsListing(): // listed items open their batch
 		return model.Decision{Stale: true}
 	case !b.Filling:
-		return model.Decision{Repeated: true, Messages: append(checksDue(b), NextDue(b, now)...)}
+		return model.Decision{Repeated: true, Messages: openingMessages(b, now)}
 	case b.Empty():
 		return model.Decision{Stale: true}
 	}
+	return openFilled(b, now)
+}
+
+// openFilled opens a batch that has its members.
+func openFilled(b *model.Batch, now time.Time) model.Decision {
 	b.Filling = false
 	if pendingInit(b) == nil {
 		b.Status = model.BatchActive
 	}
 	updateWaitingReason(b, now)
-	return batchChanged(b, append(checksDue(b), NextDue(b, now)...)...)
+	return batchChanged(b, openingMessages(b, now)...)
+}
+
+// openingMessages announce the checks of a batch that opens, and the init sequence or the first phase that is due.
+func openingMessages(b *model.Batch, now time.Time) []model.Message {
+	return append(checksDue(b), NextDue(b, now)...)
 }

@@ -64,18 +64,13 @@ func onItemsWritten(b *model.Batch, e model.ItemsWritten, now time.Time) model.D
 	case !b.HasTakenItems():
 		return model.Decision{Stale: true}
 	case b.Members > 0:
-		return model.Decision{Repeated: true, Messages: append(checksDue(b), NextDue(b, now)...)}
+		return model.Decision{Repeated: true, Messages: openingMessages(b, now)}
 	}
 	b.Members, b.Pages = e.Members, model.PageOf(e.Members)
 	if b.HasEnded() {
 		return batchChanged(b)
 	}
-	b.Filling = false
-	if pendingInit(b) == nil {
-		b.Status = model.BatchActive
-	}
-	updateWaitingReason(b, now)
-	return batchChanged(b, append(checksDue(b), NextDue(b, now)...)...)
+	return openFilled(b, now)
 }
 
 // onItemsUnchanged ends a batch whose items are those of an earlier one: it has the result of that one, and
