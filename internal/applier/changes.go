@@ -45,14 +45,53 @@ func (s *Snapshot) writesBatch() bool { return slices.Contains(s.changed, s.Batc
 
 // countsInBatch reports whether the decisions add to counters of the batch. Its ETag is then unknown.
 func (s *Snapshot) countsInBatch() bool {
-	return slices.ContainsFunc(s.counts, func(c model.Count) bool {
-		switch c.(type) {
-		case model.CountShard, model.CountFailures, model.CountRemoval, model.CountCheckFailure:
-			return true
-		}
-		return false
-	})
+	return slices.ContainsFunc(s.counts, func(c model.Count) bool { return s.counter(c).key == s.BatchKey() })
 }
+
+// counter is what a count changes.
+type counter struct {
+	key     store.Key
+	changes []store.Change
+	isRead  bool // whether the decision that follows needs the document with the new counts
+}
+
+func (s *Snapshot) counter(c model.Count) counter {
+	shard := func(phase, page int) store.Key { return store.ShardKey(s.batch, phase, page) }
+	switch c := c.(type) {
+	case model.CountRun:
+		var changes []store.Change
+		if c.Outcome != "" {
+			changes = append(changes, store.Increment("/open", -1), store.Increment("/"+string(c.Outcome), 1))
+		}
+		if c.Yields {
+			changes = append(changes, store.Increment("/yielded", 1), store.Set("/yieldedAt", s.Now.UTC()))
+		}
+		return counter{shard(c.Phase, c.Page), changes, true}
+	case model.CountShard:
+		at := pathOf(c.Phase)
+		changes := []store.Change{
+			store.Increment(at+"shardsClosed", 1), store.Increment(at+"succeeded", c.Succeeded),
+			store.Increment(at+"failed", c.Failed), store.Increment(at+"cancelled", c.Cancelled),
+		}
+		if c.Carried > 0 {
+			changes = append(changes, store.Increment(at+"carried", c.Carried))
+		}
+		return counter{s.BatchKey(), changes, true}
+	case model.CountFailures:
+		return counter{s.BatchKey(), []store.Change{store.Increment(pathOf(c.Phase)+"failedSoFar", c.Failed)}, false}
+	case model.CountCheckFailure:
+		return counter{s.BatchKey(), []store.Change{store.Increment("/failedChecks", 1)}, false}
+	case model.CountRemoval:
+		at := pathOf(c.Phase)
+		return counter{s.BatchKey(), []store.Change{store.Increment(at+"open", -1), store.Increment(at+string(c.Outcome), 1)}, false}
+	case model.MarkSent:
+		return counter{shard(c.Phase, c.Page), []store.Change{store.Set("/sent", true)}, false}
+	}
+	panic(fmt.Sprintf("applier: no write for %T", c))
+}
+
+// pathOf is where the batch has a phase.
+func pathOf(phase int) string { return fmt.Sprintf("/phases/%d/", phase-1) }
 
 // writes returns the operations that write the changes, the changed documents first.
 func (s *Snapshot) writes() (ops store.Writes) {
@@ -68,45 +107,12 @@ func (s *Snapshot) writes() (ops store.Writes) {
 		}
 	}
 	s.back = map[int]store.Key{}
-	readBack := func(key store.Key) {
-		ops = append(ops, store.Get(key))
-		s.back[len(ops)-1] = key
-	}
 	for _, c := range s.counts {
-		switch c := c.(type) {
-		case model.CountRun:
-			key := store.ShardKey(s.batch, c.Phase, c.Page)
-			var changes []store.Change
-			if c.Outcome != "" {
-				changes = append(changes, store.Increment("/open", -1), store.Increment("/"+string(c.Outcome), 1))
-			}
-			if c.Yields {
-				changes = append(changes, store.Increment("/yielded", 1), store.Set("/yieldedAt", s.Now.UTC()))
-			}
-			ops = append(ops, store.Patch(key, "", changes...))
-			readBack(key)
-		case model.CountShard:
-			at := fmt.Sprintf("/phases/%d/", c.Phase-1)
-			changes := []store.Change{
-				store.Increment(at+"shardsClosed", 1), store.Increment(at+"succeeded", c.Succeeded),
-				store.Increment(at+"failed", c.Failed), store.Increment(at+"cancelled", c.Cancelled),
-			}
-			if c.Carried > 0 {
-				changes = append(changes, store.Increment(at+"carried", c.Carried))
-			}
-			ops = append(ops, store.Patch(s.BatchKey(), "", changes...))
-			readBack(s.BatchKey())
-		case model.CountFailures:
-			ops = append(ops, store.Patch(s.BatchKey(), "", store.Increment(fmt.Sprintf("/phases/%d/failedSoFar", c.Phase-1), c.Failed)))
-		case model.CountCheckFailure:
-			ops = append(ops, store.Patch(s.BatchKey(), "", store.Increment("/failedChecks", 1)))
-		case model.CountRemoval:
-			at := fmt.Sprintf("/phases/%d/", c.Phase-1)
-			ops = append(ops, store.Patch(s.BatchKey(), "", store.Increment(at+"open", -1), store.Increment(at+string(c.Outcome), 1)))
-		case model.MarkSent:
-			ops = append(ops, store.Patch(store.ShardKey(s.batch, c.Phase, c.Page), "", store.Set("/sent", true)))
-		default:
-			panic(fmt.Sprintf("applier: no write for %T", c))
+		to := s.counter(c)
+		ops = append(ops, store.Patch(to.key, "", to.changes...))
+		if to.isRead {
+			ops = append(ops, store.Get(to.key))
+			s.back[len(ops)-1] = to.key
 		}
 	}
 	return ops
