@@ -1,9 +1,6 @@
 package adminhttp
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/gin-gonic/gin"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -23,9 +20,6 @@ var actions = map[string]signin.Permission{
 var purposes = map[signin.Permission]string{
 	signin.Operate: "drive a batch", signin.Approve: "decide on a gate or a hold", signin.Administer: "change this",
 }
-
-// ActionNames are the names of all actions, in order.
-func ActionNames() []string { return slices.Sorted(maps.Keys(actions)) }
 
 // may lets a request pass only if its caller has the permission of an action.
 func (a *server) may(action string) gin.HandlerFunc {

@@ -16,8 +16,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// MemberOutputs is a line of the artifact with the outputs of a phase's members.
-type MemberOutputs struct {
+// memberOutputs is a line of the artifact with the outputs of a phase's members.
+type memberOutputs struct {
 	Key     string                     `json:"key"`
 	Status  model.RunStatus            `json:"status"`  // of the member's run of the phase
 	Outputs map[string]json.RawMessage `json:"outputs"` // also of earlier phases, without secret ones
@@ -93,7 +93,7 @@ func (s *Snapshot) writeOutputs(lines *json.Encoder, phase, page int) error {
 		if !tookPart {
 			continue
 		}
-		line := MemberOutputs{Key: m.Doc.Key, Status: status, Outputs: map[string]json.RawMessage{}}
+		line := memberOutputs{Key: m.Doc.Key, Status: status, Outputs: map[string]json.RawMessage{}}
 		for name, value := range m.Doc.WorkerData {
 			if _, secret := model.Sealed(value); !secret {
 				line.Outputs[name] = value

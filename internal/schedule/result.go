@@ -29,11 +29,11 @@ type Result struct {
 	byStart map[time.Time]int // place in starts
 	byText  map[string]int    // the same, by the text of the batch time
 
-	keyless      int   // rows whose key cannot be read
-	keylessRows  []int // the numbers of the first of them
-	problems     problems
-	bad          int // rows that are not used
-	buf          bytes.Buffer
+	keyless     int   // rows whose key cannot be read
+	keylessRows []int // the numbers of the first of them
+	problems    problems
+	bad         int // rows that are not used
+	buf         bytes.Buffer
 }
 
 // row is a row that is kept. Its data is one string: the values that the runbook uses in the order of

@@ -91,8 +91,7 @@ func ClaimKey(person string) Key {
 	return Key{PartitionBatches, "claim-" + hex.EncodeToString(digest[:16]), "claim"}
 }
 
-// RequestKey is a request that its caller has named, in the partition of what it brings
-// about. The id is a digest.
+// RequestKey is the record of an idempotency key, in the partition of what the request brings about. The id is a digest.
 func RequestKey(partition, id string) Key { return Key{partition, "request-" + id, "request"} }
 
 // PipelineKey is the newest request of an owner, in any case, to a runbook that requests start. The id is a digest:

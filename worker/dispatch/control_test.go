@@ -16,6 +16,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
+	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/control"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
 )
@@ -275,7 +276,7 @@ func TestARevokedJobThatWasDoneIsAnsweredFromMemory(t *testing.T) {
 	other := dispatched(1, 2, 1, at)[0]
 	b.send(t, other)
 	got := b.result(t)
-	if got.Error == nil || got.Error.Type != dispatch.FailureRevoked || !strings.Contains(got.Error.Message, "Do was not started: its batch was paused or cancelled") {
+	if got.Error == nil || got.Error.Type != catalog.FailureRevoked || !strings.Contains(got.Error.Message, "Do was not started: its batch was paused or cancelled") {
 		t.Errorf("got %+v", got.Error)
 	}
 	if calls, _ := f.counts(); calls != 1 {

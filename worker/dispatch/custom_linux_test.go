@@ -14,7 +14,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/custom"
-	"github.com/matoolkit/matoolkit/worker/dispatch"
 )
 
 // When the result of a job that expired is there, all processes of its custom function
@@ -39,7 +38,7 @@ func TestNothingOfACustomFunctionOutlivesItsJob(t *testing.T) {
 	j.ExpiresAt, j.Parameters = &expires, []byte(`{"N":"1"}`)
 	b.send(t, j)
 	got := b.result(t)
-	if got.Error == nil || got.Error.Type != dispatch.FailureTimeout || !strings.Contains(got.Error.Message, "job expired") {
+	if got.Error == nil || got.Error.Type != catalog.FailureTimeout || !strings.Contains(got.Error.Message, "job expired") {
 		t.Fatalf("got %+v", got.Error)
 	}
 	for _, name := range []string{"pid", "child"} {

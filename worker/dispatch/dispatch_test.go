@@ -86,34 +86,34 @@ func TestWhatAFunctionReturnsIsTheResult(t *testing.T) {
 		}, "", &message.JobError{Message: "slow down", Type: "TooManyRequests", IsThrottled: true, Attempts: 6, RetryAfterSeconds: 17}},
 		{
 			"another error", func(context.Context, string, []byte) (any, error) { return nil, errPlain },
-			"", &message.JobError{Message: "plain error", Type: dispatch.FailureUnknown, Attempts: 1},
+			"", &message.JobError{Message: "plain error", Type: catalog.FailureUnknown, Attempts: 1},
 		},
 		{
 			"a panic", func(context.Context, string, []byte) (any, error) { panic("index out of range") },
-			"", &message.JobError{Message: "Do panicked: index out of range", Type: dispatch.FailurePanic, Attempts: 1},
+			"", &message.JobError{Message: "Do panicked: index out of range", Type: catalog.FailurePanic, Attempts: 1},
 		},
 		{
 			"neither boolean nor object", func(context.Context, string, []byte) (any, error) { return []int{1}, nil },
-			"", &message.JobError{Message: "the answer must be", Type: dispatch.FailureInvalidResult, Attempts: 1},
+			"", &message.JobError{Message: "the answer must be", Type: catalog.FailureInvalidResult, Attempts: 1},
 		},
 		{
 			"nothing", func(context.Context, string, []byte) (any, error) { return nil, nil },
-			"", &message.JobError{Message: "the answer must be", Type: dispatch.FailureInvalidResult, Attempts: 1},
+			"", &message.JobError{Message: "the answer must be", Type: catalog.FailureInvalidResult, Attempts: 1},
 		},
 		{
 			"what is no JSON", func(context.Context, string, []byte) (any, error) { return func() {}, nil },
-			"", &message.JobError{Message: "the answer is not JSON", Type: dispatch.FailureInvalidResult, Attempts: 1},
+			"", &message.JobError{Message: "the answer is not JSON", Type: catalog.FailureInvalidResult, Attempts: 1},
 		},
 		{"more than a message holds", func(context.Context, string, []byte) (any, error) {
 			return map[string]string{"x": strings.Repeat("x", message.Limit)}, nil
-		}, "", &message.JobError{Message: "the answer has 245768 bytes; at most 241664 are allowed", Type: dispatch.FailureInvalidResult, Attempts: 1}},
+		}, "", &message.JobError{Message: "the answer has 245768 bytes; at most 241664 are allowed", Type: catalog.FailureInvalidResult, Attempts: 1}},
 		{"nothing in time", func(ctx context.Context, _ string, _ []byte) (any, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
-		}, "", &message.JobError{Message: "Do did not finish within 200ms", Type: dispatch.FailureTimeout, Attempts: 1}},
+		}, "", &message.JobError{Message: "Do did not finish within 200ms", Type: catalog.FailureTimeout, Attempts: 1}},
 		{
 			"nothing in time, against its contract", func(context.Context, string, []byte) (any, error) { select {} },
-			"", &message.JobError{Message: "Do did not finish within 200ms", Type: dispatch.FailureTimeout, Attempts: 1},
+			"", &message.JobError{Message: "Do did not finish within 200ms", Type: catalog.FailureTimeout, Attempts: 1},
 		},
 	} {
 		t.Run(tc.note, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestJobThatCannotBeReadIsAnsweredWhenItSaysToWhom(t *testing.T) {
 	} {
 		b.sendBody(t, tc.body)
 		got := b.result(t)
-		if got.Error == nil || got.Error.Type != dispatch.FailureInvalidJob || got.Error.Message != tc.want ||
+		if got.Error == nil || got.Error.Type != catalog.FailureInvalidJob || got.Error.Message != tc.want ||
 			got.CorrelationData.StepExecutionID != 9 {
 			t.Errorf("%s: got %+v", tc.note, got.Error)
 		}
@@ -269,7 +269,7 @@ func TestJobIsNotBegunPastItsExpiry(t *testing.T) {
 				}
 				return
 			}
-			if calls != 0 || got.Status != message.StatusFailure || got.Error == nil || got.Error.Type != dispatch.FailureExpired ||
+			if calls != 0 || got.Status != message.StatusFailure || got.Error == nil || got.Error.Type != catalog.FailureExpired ||
 				got.CorrelationData != j.CorrelationData {
 				t.Fatalf("%d calls, got %+v with %+v", calls, got, got.Error)
 			}
@@ -298,7 +298,7 @@ func TestAJobThatComesAgainPastItsExpiryMayHaveBeenBegun(t *testing.T) {
 	next := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
 	work(t, dial(t, b.server.ConnectionString()), next, dispatch.Config{Now: func() time.Time { return expires }})
 	got := b.result(t)
-	if got.Error == nil || got.Error.Type != dispatch.FailureExpired ||
+	if got.Error == nil || got.Error.Type != catalog.FailureExpired ||
 		!strings.Contains(got.Error.Message, "was not started by this delivery") || !strings.Contains(got.Error.Message, "an earlier delivery may have run it") {
 		t.Errorf("got %+v", got.Error)
 	}

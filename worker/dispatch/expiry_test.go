@@ -74,7 +74,7 @@ func TestAJobEndsAtItsExpiry(t *testing.T) {
 			j.ExpiresAt = &expires
 			b.send(t, j)
 			got := b.result(t)
-			if got.Status != message.StatusFailure || got.Error == nil || got.Error.Type != dispatch.FailureTimeout {
+			if got.Status != message.StatusFailure || got.Error == nil || got.Error.Type != catalog.FailureTimeout {
 				t.Fatalf("got %+v with %+v", got, got.Error)
 			}
 			for _, want := range []string{"Do did not finish before the step's timeout", expires.UTC().Format(time.RFC3339), "job expired", "stopped"} {
@@ -97,7 +97,7 @@ func TestTheWorkersTimeLimitHoldsBeforeTheExpiry(t *testing.T) {
 	expires := time.Now().Add(time.Hour)
 	j.ExpiresAt = &expires
 	b.send(t, j)
-	if got := b.result(t); got.Error == nil || got.Error.Type != dispatch.FailureTimeout || got.Error.Message != "Do did not finish within 100ms" {
+	if got := b.result(t); got.Error == nil || got.Error.Type != catalog.FailureTimeout || got.Error.Message != "Do did not finish within 100ms" {
 		t.Fatalf("got %+v", got.Error)
 	}
 }

@@ -20,17 +20,6 @@ import (
 
 var jsonNull = json.RawMessage("null")
 
-// Types of failures that this package finds.
-const (
-	FailureInvalidJob    = catalog.FailureInvalidJob
-	FailureInvalidResult = catalog.FailureInvalidResult
-	FailureTimeout       = catalog.FailureTimeout
-	FailurePanic         = catalog.FailurePanic
-	FailureExpired       = catalog.FailureExpired
-	FailureRevoked       = catalog.FailureRevoked
-	FailureUnknown       = catalog.FailureUnknown
-)
-
 // ReasonUnreadable is the dead-letter reason of a job too damaged to be answered.
 const ReasonUnreadable = "UnreadableJob"
 
@@ -89,7 +78,7 @@ type answered struct {
 // It is false when there is none, and the job has to be given back.
 func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a answered, ok bool) {
 	if d.err != nil {
-		a.Result = failure(d.job, &catalog.Failure{Type: FailureInvalidJob, Message: d.err.Error()}, 0)
+		a.Result = failure(d.job, &catalog.Failure{Type: catalog.FailureInvalidJob, Message: d.err.Error()}, 0)
 		a.send = true
 		return a, true
 	}
@@ -181,7 +170,7 @@ func (l *Loop) refusal(d *received) *catalog.Failure {
 	}
 	switch {
 	case l.config.Controls.Revoked(job):
-		return &catalog.Failure{Type: FailureRevoked, Message: fmt.Sprintf(
+		return &catalog.Failure{Type: catalog.FailureRevoked, Message: fmt.Sprintf(
 			"%s was not started%s: its batch was paused or cancelled while the job waited%s", job.FunctionName, here, before)}
 	case job.ExpiresAt != nil && !l.config.Now().Before(*job.ExpiresAt):
 		return expired(job, here, before)
@@ -193,7 +182,7 @@ func (l *Loop) refusal(d *received) *catalog.Failure {
 func Expired(job message.Job) *catalog.Failure { return expired(job, "", "") }
 
 func expired(job message.Job, here, before string) *catalog.Failure {
-	return &catalog.Failure{Type: FailureExpired, Message: fmt.Sprintf(
+	return &catalog.Failure{Type: catalog.FailureExpired, Message: fmt.Sprintf(
 		"%s was not started%s: the job expired at %s in the worker's queue, before the step's timeout%s",
 		job.FunctionName, here, job.ExpiresAt.UTC().Format(time.RFC3339), before)}
 }
@@ -256,12 +245,12 @@ func (l *Loop) run(ctx context.Context, d *received, c *call) {
 func Limit(job message.Job, now time.Time, most time.Duration) (time.Duration, *catalog.Failure) {
 	if job.ExpiresAt != nil {
 		if left := job.ExpiresAt.Sub(now); left < most {
-			return left, &catalog.Failure{Type: FailureTimeout, Message: fmt.Sprintf(
+			return left, &catalog.Failure{Type: catalog.FailureTimeout, Message: fmt.Sprintf(
 				"%s did not finish before the step's timeout: the job expired at %s and was stopped; its changes remain",
 				job.FunctionName, job.ExpiresAt.UTC().Format(time.RFC3339))}
 		}
 	}
-	return most, &catalog.Failure{Type: FailureTimeout, Message: fmt.Sprintf("%s did not finish within %s", job.FunctionName, most)}
+	return most, &catalog.Failure{Type: catalog.FailureTimeout, Message: fmt.Sprintf("%s did not finish within %s", job.FunctionName, most)}
 }
 
 // outcome is how a function ended.
@@ -276,7 +265,7 @@ func (l *Loop) call(ctx context.Context, job message.Job, log *slog.Logger, retu
 		if r := recover(); r != nil {
 			log.Error("the function panicked", logkey.Panic, fmt.Sprint(r), logkey.Stack, string(debug.Stack()))
 			returned <- outcome{err: &catalog.Failure{
-				Type: FailurePanic, Message: fmt.Sprintf("%s panicked: %v", job.FunctionName, r),
+				Type: catalog.FailurePanic, Message: fmt.Sprintf("%s panicked: %v", job.FunctionName, r),
 			}}
 		}
 	}()

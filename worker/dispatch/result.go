@@ -28,17 +28,17 @@ func success(job message.Job, value any, took time.Duration) message.Result {
 	raw, err := json.Marshal(value)
 	switch _, isBool := value.(bool); {
 	case err != nil:
-		return failure(job, &catalog.Failure{Type: FailureInvalidResult, Message: "the answer is not JSON: " + err.Error()}, took)
+		return failure(job, &catalog.Failure{Type: catalog.FailureInvalidResult, Message: "the answer is not JSON: " + err.Error()}, took)
 	case isBool:
 		r.ResultType = message.ResultBoolean
 	case len(raw) > 0 && raw[0] == '{':
 		r.ResultType = message.ResultObject
 	default:
-		return failure(job, &catalog.Failure{Type: FailureInvalidResult, Message: "the answer must be a boolean or an object"}, took)
+		return failure(job, &catalog.Failure{Type: catalog.FailureInvalidResult, Message: "the answer must be a boolean or an object"}, took)
 	}
 	if len(raw) > maxAnswer {
 		return failure(job, &catalog.Failure{
-			Type:    FailureInvalidResult,
+			Type:    catalog.FailureInvalidResult,
 			Message: fmt.Sprintf("the answer has %d bytes; at most %d are allowed", len(raw), maxAnswer),
 		}, took)
 	}
@@ -61,7 +61,7 @@ func failure(job message.Job, err error, took time.Duration) message.Result {
 	r.Status, r.Result = message.StatusFailure, jsonNull
 	var f *catalog.Failure
 	if !errors.As(err, &f) {
-		f = &catalog.Failure{Type: FailureUnknown, Message: err.Error()}
+		f = &catalog.Failure{Type: catalog.FailureUnknown, Message: err.Error()}
 	}
 	hide := blank.Replacer(job.Secrets)
 	r.Error = &message.JobError{Message: humanize.ClipBytes(hide.Replace(f.Message), maxMessage), Type: humanize.ClipBytes(hide.Replace(f.Type), maxType), IsThrottled: f.Throttled, IsNotFound: f.NotFound, Attempts: max(f.Attempts, 1)}
@@ -85,7 +85,7 @@ func (l *Loop) report(log *slog.Logger, r message.Result) {
 	case r.Error == nil:
 		log.Debug("the job succeeded")
 		return
-	case r.Error.Type == FailureRevoked: // all of a batch may be
+	case r.Error.Type == catalog.FailureRevoked: // all of a batch may be
 		log.Debug("the job was revoked")
 		return
 	}

@@ -148,11 +148,11 @@ func outcomeOf(o dispatch.Outcome) string {
 func kind(failure string) string {
 	for _, c := range failure {
 		if c != '_' && c != '.' && c != ' ' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
-			return dispatch.FailureUnknown
+			return catalog.FailureUnknown
 		}
 	}
 	if len(failure) > 64 {
-		return dispatch.FailureUnknown
+		return catalog.FailureUnknown
 	}
 	return failure
 }
