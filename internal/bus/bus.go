@@ -231,7 +231,7 @@ type DeadLetter struct {
 type DeadLetters interface {
 	// TakeDeadLetters calls take with at most n dead letters of a subscription, possibly
 	// several at once, and removes those for which take returned nil. The others stay. It
-	// returns how many were removed, and 0 without an error if there is none. It takes the
+	// returns how many were removed, and 0 without an error if there is none that no other receiver holds. It takes the
 	// right to receive from the subscription. Errors: ErrNotFound, ErrUnavailable, or those
 	// of take.
 	TakeDeadLetters(ctx context.Context, topic, subscription string, n int, take func(context.Context, DeadLetter) error) (removed int, err error)

@@ -30,7 +30,7 @@ func deadLetters(s *suite) {
 	sequences := s.refuseDeadLetters(topic, subscription, all)
 	var mu sync.Mutex
 	var bodies []string
-	for len(bodies) < all {
+	for passed := 0; len(bodies) < all; {
 		n, err := s.Client.TakeDeadLetters(s.Context(), topic, subscription, 5, func(_ context.Context, d bus.DeadLetter) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -41,7 +41,11 @@ func deadLetters(s *suite) {
 			}
 			return nil
 		})
-		if n == 0 || err != nil {
+		if n == 0 {
+			passed++
+			s.Advance(lock + time.Second) // a receiver that has gone may still hold one
+		}
+		if passed > 3 || err != nil {
 			s.Fatalf("after %d of %d: %d, %v", len(bodies), all, n, err)
 		}
 	}
