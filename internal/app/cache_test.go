@@ -380,7 +380,7 @@ func TestTheTickDeletesEntriesThatAreOfNoUse(t *testing.T) {
 	sweep := func() {
 		for range store.CachePartitions {
 			s.clock.ns.Add(int64(model.TickInterval))
-			noError(t, s.app.Orchestrator.SweepCache(s.ctx))
+			noError(t, s.app.Orchestrator.SweepExpired(s.ctx))
 		}
 	}
 	sweep()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -507,6 +508,29 @@ func TestAKeyedRequestIsAnsweredWithItsBatch(t *testing.T) {
 			t.Errorf("repeated after its batch has expired: %v", err)
 		}
 		noError(t, s.app.Tick(s.ctx))
+	}
+}
+
+// TestKeysOfRequestsExpire: the Functions host gives each request a key.
+func TestKeysOfRequestsExpire(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false, inMemory)
+	s.publish(bundle)
+	request := api.PipelineRequest{Owner: "octo", Items: repositories(2, "a")}
+	s.request(request)
+	for i := range 250 { // more than one write can delete
+		if b := must(s.app.StartPipeline(s.ctx, audit.Caller{Name: "ada", Key: fmt.Sprint("host ", i)}, "bundle", request))(t); b.Status != api.PipelineCached {
+			t.Fatalf("%+v", b)
+		}
+	}
+	for _, step := range []struct {
+		after time.Duration
+		want  int
+	}{{47 * time.Hour, 250}, {2 * time.Hour, 0}} {
+		s.tickAfter(step.after)
+		if n := len(slices.DeleteFunc(s.documents(), func(d document) bool { return d.Type != "request" })); n != step.want {
+			t.Errorf("%d keys are kept, want %d", n, step.want)
+		}
 	}
 }
 

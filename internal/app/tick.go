@@ -75,7 +75,7 @@ func (a *App) Tick(ctx context.Context) (err error) {
 	if unwatched == nil {
 		unwatched = watch.Deliver(ctx, situation)
 	}
-	return errors.Join(failed, swept, synced, unrouted, unwatched, a.Orchestrator.SweepCache(ctx))
+	return errors.Join(failed, swept, synced, unrouted, unwatched, a.Orchestrator.SweepExpired(ctx))
 }
 
 // waitingBatches has the batches of runbooks that a tick syncs before it announces their phases.

@@ -70,7 +70,7 @@ func TestCostOfATickThatFindsNothingChanged(t *testing.T) {
 				runbooks*3 + // who has the runbook in hand, its active version, its automation
 					batches*4 + // the batch for the sweep, the batch for the comparison, the batch and the runbook's active version for its phases
 					1, // the routing of pipelines
-				8 + // the batches that have not ended, the workers, the runbooks, the automation settings, whose turn it is; the rules of notifications, what is due of them; the expired entries of the cache
+				9 + // the batches that have not ended, the workers, the runbooks, the automation settings, whose turn it is; the rules of notifications, what is due of them; the expired idempotency records; the expired entries of the cache
 					runbooks + // its batches, when nobody else is at it
 					batches*5, // what is to be reported, what is held, what is overdue, who is leaving; the members
 				2 * runbooks, // the lease, and what came of it

@@ -276,7 +276,11 @@ func (p *Pipelines) remember(ctx context.Context, o order, batch int, at time.Ti
 	return err
 }
 
-// record returns the write of the idempotency record of a request; none for a request without a key.
+// keepsKeys is how much longer than its batches a runbook keeps the idempotency keys of its requests.
+const keepsKeys = 24 * time.Hour
+
+// record returns the write of the idempotency record of a request; none for a request without a key. The Functions host
+// gives a key to each request that has none, so that the records must expire.
 func (p *Pipelines) record(ctx context.Context, o order, batch int, at time.Time, cached bool) (store.Writes, error) {
 	if o.by.Key == "" {
 		return nil, nil
@@ -285,7 +289,10 @@ func (p *Pipelines) record(ctx context.Context, o order, batch int, at time.Time
 	if err != nil {
 		return nil, err
 	}
-	return store.Writes{store.Create(idempotency.Key(o.by, store.PartitionBatches), store.IdempotencyRecord{By: o.by.Name, Content: content, At: at, Version: o.version, Batch: batch, Unchanged: cached})}, nil
+	expires := p.now().UTC().Add(o.runbook.Request.Expires + keepsKeys)
+	return store.Writes{store.Create(idempotency.Key(o.by, store.PartitionBatches), store.IdempotencyRecord{
+		By: o.by.Name, Content: content, At: at, Version: o.version, Batch: batch, Unchanged: cached, ExpiresAt: &expires,
+	})}, nil
 }
 
 // start answers a request that is new: with the owner's last batch, or with a new one.

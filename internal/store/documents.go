@@ -8,7 +8,7 @@ import (
 )
 
 // IdempotencyRecord is a request that its caller named with an idempotency key. It is written
-// with what the request changes, and kept as long: a caller that repeats the request, after a
+// with what the request changes, and kept as long, or until its time: a caller that repeats the request, after a
 // lost answer or while the first one is under way, gets the same result, and nothing is done
 // twice.
 type IdempotencyRecord struct {
@@ -16,6 +16,8 @@ type IdempotencyRecord struct {
 	Content string    `json:"content"` // a digest of the request
 	At      time.Time `json:"at"`
 	Version int       `json:"version"` // the version of the runbook that the request uses, or published
+
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"` // when the tick may delete it; nil: never
 
 	Batch     int  `json:"batchId,omitempty"`   // the batch that the request creates
 	Unchanged bool `json:"unchanged,omitempty"` // the request published a version that was active already, or was answered with an earlier result

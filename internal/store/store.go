@@ -59,6 +59,7 @@ type Store interface {
 	Shards
 	ChangeMarks
 	Cache
+	Records
 	Runbooks
 	Workers
 	Audit

@@ -4123,7 +4123,8 @@ export interface components {
          *     key and content once, also if they are concurrent or the first was interrupted: a
          *     repeated request continues where the first stopped, or returns its answer with the
          *     present state. Other content under the same key is refused (key_reused). A key is kept
-         *     as long as the resource that it created; a refused request leaves no key.
+         *     as long as the resource that it created, or for a request to a pipeline a day longer
+         *     than the runbook keeps batches (items.expires); a refused request leaves no key.
          */
         idempotencyKey: string;
         /**
@@ -4414,7 +4415,8 @@ export interface operations {
                  *     key and content once, also if they are concurrent or the first was interrupted: a
                  *     repeated request continues where the first stopped, or returns its answer with the
                  *     present state. Other content under the same key is refused (key_reused). A key is kept
-                 *     as long as the resource that it created; a refused request leaves no key.
+                 *     as long as the resource that it created, or for a request to a pipeline a day longer
+                 *     than the runbook keeps batches (items.expires); a refused request leaves no key.
                  */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
@@ -5104,7 +5106,8 @@ export interface operations {
                  *     key and content once, also if they are concurrent or the first was interrupted: a
                  *     repeated request continues where the first stopped, or returns its answer with the
                  *     present state. Other content under the same key is refused (key_reused). A key is kept
-                 *     as long as the resource that it created; a refused request leaves no key.
+                 *     as long as the resource that it created, or for a request to a pipeline a day longer
+                 *     than the runbook keeps batches (items.expires); a refused request leaves no key.
                  */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
@@ -5342,7 +5345,8 @@ export interface operations {
                  *     key and content once, also if they are concurrent or the first was interrupted: a
                  *     repeated request continues where the first stopped, or returns its answer with the
                  *     present state. Other content under the same key is refused (key_reused). A key is kept
-                 *     as long as the resource that it created; a refused request leaves no key.
+                 *     as long as the resource that it created, or for a request to a pipeline a day longer
+                 *     than the runbook keeps batches (items.expires); a refused request leaves no key.
                  */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
@@ -6279,7 +6283,8 @@ export interface operations {
                  *     key and content once, also if they are concurrent or the first was interrupted: a
                  *     repeated request continues where the first stopped, or returns its answer with the
                  *     present state. Other content under the same key is refused (key_reused). A key is kept
-                 *     as long as the resource that it created; a refused request leaves no key.
+                 *     as long as the resource that it created, or for a request to a pipeline a day longer
+                 *     than the runbook keeps batches (items.expires); a refused request leaves no key.
                  */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
@@ -6339,7 +6344,8 @@ export interface operations {
                  *     key and content once, also if they are concurrent or the first was interrupted: a
                  *     repeated request continues where the first stopped, or returns its answer with the
                  *     present state. Other content under the same key is refused (key_reused). A key is kept
-                 *     as long as the resource that it created; a refused request leaves no key.
+                 *     as long as the resource that it created, or for a request to a pipeline a day longer
+                 *     than the runbook keeps batches (items.expires); a refused request leaves no key.
                  */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
@@ -6399,7 +6405,8 @@ export interface operations {
                  *     key and content once, also if they are concurrent or the first was interrupted: a
                  *     repeated request continues where the first stopped, or returns its answer with the
                  *     present state. Other content under the same key is refused (key_reused). A key is kept
-                 *     as long as the resource that it created; a refused request leaves no key.
+                 *     as long as the resource that it created, or for a request to a pipeline a day longer
+                 *     than the runbook keeps batches (items.expires); a refused request leaves no key.
                  */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
@@ -6459,7 +6466,8 @@ export interface operations {
                  *     key and content once, also if they are concurrent or the first was interrupted: a
                  *     repeated request continues where the first stopped, or returns its answer with the
                  *     present state. Other content under the same key is refused (key_reused). A key is kept
-                 *     as long as the resource that it created; a refused request leaves no key.
+                 *     as long as the resource that it created, or for a request to a pipeline a day longer
+                 *     than the runbook keeps batches (items.expires); a refused request leaves no key.
                  */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
@@ -6555,7 +6563,8 @@ export interface operations {
                  *     key and content once, also if they are concurrent or the first was interrupted: a
                  *     repeated request continues where the first stopped, or returns its answer with the
                  *     present state. Other content under the same key is refused (key_reused). A key is kept
-                 *     as long as the resource that it created; a refused request leaves no key.
+                 *     as long as the resource that it created, or for a request to a pipeline a day longer
+                 *     than the runbook keeps batches (items.expires); a refused request leaves no key.
                  */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
@@ -6615,7 +6624,8 @@ export interface operations {
                  *     key and content once, also if they are concurrent or the first was interrupted: a
                  *     repeated request continues where the first stopped, or returns its answer with the
                  *     present state. Other content under the same key is refused (key_reused). A key is kept
-                 *     as long as the resource that it created; a refused request leaves no key.
+                 *     as long as the resource that it created, or for a request to a pipeline a day longer
+                 *     than the runbook keeps batches (items.expires); a refused request leaves no key.
                  */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
@@ -7322,7 +7332,8 @@ export interface operations {
                  *     key and content once, also if they are concurrent or the first was interrupted: a
                  *     repeated request continues where the first stopped, or returns its answer with the
                  *     present state. Other content under the same key is refused (key_reused). A key is kept
-                 *     as long as the resource that it created; a refused request leaves no key.
+                 *     as long as the resource that it created, or for a request to a pipeline a day longer
+                 *     than the runbook keeps batches (items.expires); a refused request leaves no key.
                  */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };

@@ -22,6 +22,7 @@ var fields = map[string][]string{
 	},
 	"run":         {"phaseId", "memberId", "page", "key", "status", "stepStatuses", "wakeAt", "pausedAt", "task", "deadlineAt", "worker", "sentAt"},
 	"cache":       {"expiresAt"},
+	"request":     {"expiresAt"},
 	"shard":       {"phaseId", "page", "open", "reported"},
 	"runbook":     {"name", "active", "publishedAt", "publishedBy"},
 	"version":     {"name", "version", "description", "overdue", "rerunInit", "publishedAt", "publishedBy", "deactivated"},

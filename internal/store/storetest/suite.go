@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) Driver) {
 		"continuations": testContinuations,
 		"batches":       testBatches,
 		"cache":         testCache,
+		"records":       testRecords,
 		"members":       testMembers,
 		"runs":          testRuns,
 		"shards":        testShards,
