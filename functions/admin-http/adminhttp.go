@@ -102,7 +102,7 @@ func New(c Config) http.Handler {
 	caller := r.Group("/api", a.signIn, a.throttle)
 	caller.GET("/openapi.json", query(), a.getDocument)
 	caller.GET("/me", query(), a.getMe)
-	caller.POST("/pipelines/:name/batches", a.needs(signin.Request, "request a batch"), once, query(), a.startPipeline)
+	caller.POST("/pipelines/:name/batches", a.needs(signin.Request, "request a batch"), once, query(), pipelineRequests(), a.startPipeline)
 	caller.GET("/pipelines/:name/batches/:id", query(), a.getPipelineBatch)
 	caller.GET("/pipelines/:name/batches/:id/result", query(), a.getPipelineResult)
 	caller.GET("/pipelines/:name/result", query("owner"), a.getLatestResult)

@@ -25,15 +25,19 @@ const (
 
 	maxCallers   = 10_000 // who are told apart; the one who was away longest begins anew
 	waitForARoom = 2      // seconds that a caller is asked to wait where others are at it
-
-	// The text of an upload is in a file. Its keys, the places of its rows and the page that
-	// is written are in memory: they take at most uploadMemory bytes, and of a small upload
-	// uploadShare times its size and uploadPage.
-	uploadMemory = 32 << 20
-	uploadShare  = 24
-	uploadPage   = 1 << 20
-	maxUploads   = 8 * uploadMemory // bytes of memory for the uploads in hand
 )
+
+// The text of a CSV is in a file. Its keys, the places of its rows and the page that is written are in memory.
+func (a *server) uploads() gin.HandlerFunc {
+	const most = 32 << 20
+	return inMemory(upload{name: "uploads", maxBody: a.MaxBody, share: 24, page: 1 << 20, most: most, all: 8 * most})
+}
+
+// Requests to pipelines are in memory as a whole: each field of each item by itself, and sorted.
+func pipelineRequests() gin.HandlerFunc {
+	const share = 32
+	return inMemory(upload{name: "requests with many items", maxBody: maxItemsBody, share: share, page: 16 << 10, most: share * maxItemsBody, all: 512 << 20})
+}
 
 // buckets hold how many requests each caller may still send.
 type buckets struct {
@@ -116,19 +120,29 @@ func atOnceEach(n int, what string) gin.HandlerFunc {
 	}
 }
 
-// uploads makes what lets uploads be read only as long as they fit into memory together:
-// few large files, or many small ones. One that does not say how large it is counts as
+// upload is how much memory an upload takes.
+type upload struct {
+	name    string // what the caller is told that others are running
+	maxBody int64
+	share   int64 // of memory for each byte
+	page    int64 // of memory for any
+	most    int64 // of memory for one
+	all     int64 // of memory for those in hand
+}
+
+// inMemory makes what lets uploads be read only as long as they fit into memory together:
+// few large ones, or many small ones. One that does not say how large it is counts as
 // the largest.
-func (a *server) uploads() gin.HandlerFunc {
-	rooms := semaphore.NewWeighted(maxUploads)
+func inMemory(u upload) gin.HandlerFunc {
+	rooms := semaphore.NewWeighted(u.all)
 	return func(c *gin.Context) {
 		size := c.Request.ContentLength
-		if size < 0 || size > a.MaxBody {
-			size = a.MaxBody
+		if size < 0 || size > u.maxBody {
+			size = u.maxBody
 		}
-		size = min(size*uploadShare+uploadPage, uploadMemory)
+		size = min(size*u.share+u.page, u.most)
 		if !rooms.TryAcquire(size) {
-			tooMany(c, waitForARoom, "other uploads are running; try again when one has ended")
+			tooMany(c, waitForARoom, "other %s are running; try again when one has ended", u.name)
 			return
 		}
 		defer rooms.Release(size)

@@ -1,6 +1,9 @@
 package adminhttp
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 
@@ -8,11 +11,37 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/signin"
 )
 
 // maxItemsBody is how many bytes a request with its items can have.
 const maxItemsBody = 8 << 20
+
+// pipelineRequest is a request whose items are counted before they are read.
+type pipelineRequest struct {
+	api.PipelineRequest
+	Items items `json:"items"`
+}
+
+// items are at most as many as a runbook can allow: millions of small ones would take hundreds of MiB.
+type items []map[string]json.RawMessage
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *items) UnmarshalJSON(data []byte) error {
+	var texts []json.RawMessage
+	err := json.Unmarshal(data, &texts)
+	switch {
+	case err == nil && len(texts) > runbook.MaxItems:
+		return fmt.Errorf("it has %d items; at most %d are allowed", len(texts), runbook.MaxItems)
+	case err == nil:
+		err = json.Unmarshal(data, (*[]map[string]json.RawMessage)(s))
+	}
+	if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) {
+		kind.Field = "items"
+	}
+	return err
+}
 
 // startPipeline answers with 202 and the batch, or with 200 if an earlier batch has the result.
 func (a *server) startPipeline(c *gin.Context) {
@@ -20,10 +49,12 @@ func (a *server) startPipeline(c *gin.Context) {
 	if !ok {
 		return
 	}
-	var request api.PipelineRequest
-	if data, ok := optionalBody(c, maxItemsBody); !ok || !decodeJSON(c, data, &request) {
+	var given pipelineRequest
+	if data, ok := optionalBody(c, maxItemsBody); !ok || !decodeJSON(c, data, &given) {
 		return
 	}
+	request := given.PipelineRequest
+	request.Items = given.Items
 	if !identityOf(c).MayFor(signin.Operate, request.Owner) {
 		refuseOwner(c, "request a batch for")
 		return

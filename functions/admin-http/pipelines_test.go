@@ -89,6 +89,8 @@ func TestBadRequestsToPipelines(t *testing.T) {
 	}{
 		{"no body", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", ""}, "the request body is not valid: it ends too early"},
 		{"items of another kind", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", `{"owner":"o","items":[1]}`}, "items is a number"},
+		{"no list of items", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", `{"owner":"o","items":"all"}`}, "items is a string"},
+		{"more items than any runbook allows", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", `{"owner":"o","items":[{}` + strings.Repeat(",{}", 10_000) + `],"items":[]}`}, "it has 10001 items; at most 10000 are allowed"},
 		{"an unknown field", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", `{"owner":"o","item":[]}`}, `unknown field "item"`},
 		{"no owner of a route", request{"GET", "/api/pipelines/p/route", "admin", "", ""}, "the query parameter owner is missing"},
 		{"a share that is null", request{"PATCH", "/api/pipelines/p/routing", "admin", "application/json", `{"percent":null}`}, "percent is null"},
