@@ -95,7 +95,7 @@ func (a *server) getPipelineResult(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.Pipelines.PipelineResult(c.Request.Context(), name, id)
+	view, err := a.Pipelines.PipelineResult(c.Request.Context(), callerOf(c), name, id)
 	respond(c, view, err)
 }
 
@@ -104,7 +104,7 @@ func (a *server) getLatestResult(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.Pipelines.LatestResult(c.Request.Context(), name, owner)
+	view, err := a.Pipelines.LatestResult(c.Request.Context(), callerOf(c), name, owner)
 	respond(c, view, err)
 }
 

@@ -30,12 +30,12 @@ func (r fakePipelines) PipelineBatch(_ context.Context, name string, batch int) 
 	return api.PipelineBatch{ID: batch, Owner: requesterName}, r.note("PipelineBatch %q %d", name, batch)
 }
 
-func (r fakePipelines) PipelineResult(_ context.Context, name string, batch int) (api.PipelineResult, error) {
-	return api.PipelineResult{ID: batch, Outputs: map[string]json.RawMessage{}}, r.note("PipelineResult %q %d", name, batch)
+func (r fakePipelines) PipelineResult(_ context.Context, by audit.Caller, name string, batch int) (api.PipelineResult, error) {
+	return api.PipelineResult{ID: batch, Outputs: map[string]json.RawMessage{}}, r.note("PipelineResult %s %q %d", by.Name, name, batch)
 }
 
-func (r fakePipelines) LatestResult(_ context.Context, name, owner string) (api.PipelineResult, error) {
-	return api.PipelineResult{ID: 7, Outputs: map[string]json.RawMessage{}}, r.note("LatestResult %q %q", name, owner)
+func (r fakePipelines) LatestResult(_ context.Context, by audit.Caller, name, owner string) (api.PipelineResult, error) {
+	return api.PipelineResult{ID: 7, Outputs: map[string]json.RawMessage{}}, r.note("LatestResult %s %q %q", by.Name, name, owner)
 }
 
 func (r fakePipelines) Route(_ context.Context, name, owner string) (api.PipelineRoute, error) {
@@ -70,8 +70,8 @@ func pipelineRoutes() []route {
 		{request{"POST", "/api/pipelines/p/batches", "", json, `{"owner":"` + requesterName + `","items":[{"a":1}],"force":true}`}, true, 202, `StartPipeline avery@contoso "p" "` + requesterName + `" 1 true`, `"statusUrl":"/api/pipelines/p/batches/7"`},
 		{request{"POST", "/api/pipelines/p/batches", "", json, `{"owner":"cached","items":[]}`}, true, 200, `StartPipeline avery@contoso "p" "cached" 0 false`, `"status":"cached"`},
 		{request{"GET", "/api/pipelines/p/batches/7", "", "", ""}, false, 200, `PipelineBatch "p" 7`, `"batchId":7`},
-		{request{"GET", "/api/pipelines/p/batches/7/result", "", "", ""}, false, 200, `PipelineResult "p" 7`, `"outputs":{}`},
-		{request{"GET", "/api/pipelines/p/result?owner=" + url.QueryEscape(requesterName), "", "", ""}, false, 200, `LatestResult "p" "` + requesterName + `"`, `"batchId":7`},
+		{request{"GET", "/api/pipelines/p/batches/7/result", "", "", ""}, false, 200, `PipelineResult avery@contoso "p" 7`, `"outputs":{}`},
+		{request{"GET", "/api/pipelines/p/result?owner=" + url.QueryEscape(requesterName), "", "", ""}, false, 200, `LatestResult avery@contoso "p" "` + requesterName + `"`, `"batchId":7`},
 		{request{"GET", "/api/pipelines/p/route?owner=" + url.QueryEscape(requesterName), "", "", ""}, false, 200, `Route "p" "` + requesterName + `"`, `"orchestrator":"old"`},
 		{request{"GET", "/api/pipelines/p/routing", "", "", ""}, false, 200, `Routing "p"`, `"pipeline":"p"`},
 		{request{"PATCH", "/api/pipelines/p/routing", "", json, `{"percent":10,"reason":"the first"}`}, true, 200, `SetRouting avery@contoso "p" "the first" 10 []`, `"percent":10`},

@@ -176,8 +176,8 @@ type Notifications interface {
 type Pipelines interface {
 	StartPipeline(ctx context.Context, by audit.Caller, name string, r api.PipelineRequest) (api.PipelineBatch, error)
 	PipelineBatch(ctx context.Context, name string, batch int) (api.PipelineBatch, error)
-	PipelineResult(ctx context.Context, name string, batch int) (api.PipelineResult, error)
-	LatestResult(ctx context.Context, name, owner string) (api.PipelineResult, error)
+	PipelineResult(ctx context.Context, by audit.Caller, name string, batch int) (api.PipelineResult, error)
+	LatestResult(ctx context.Context, by audit.Caller, name, owner string) (api.PipelineResult, error)
 	Route(ctx context.Context, name, owner string) (api.PipelineRoute, error)
 	Routing(ctx context.Context, name string) (api.Routing, error)
 	SetRouting(ctx context.Context, by audit.Caller, name, why string, r api.RoutingRequest, tags ...string) (api.Routing, error)

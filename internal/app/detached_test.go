@@ -53,7 +53,7 @@ func TestTrainingNeverDelaysASync(t *testing.T) {
 		if view.Status != api.PipelineCompleted || view.Items != (api.PipelineItems{Total: 2, Succeeded: 2}) {
 			t.Fatalf("the batch with a training that runs: %+v", view)
 		}
-		if r := must(s.app.PipelineResult(s.ctx, "bundle", b.ID))(t); string(r.Outputs["Bundle"]) != `"b1"` {
+		if r := must(s.app.PipelineResult(s.ctx, ada, "bundle", b.ID))(t); string(r.Outputs["Bundle"]) != `"b1"` {
 			t.Errorf("result %+v", r)
 		}
 		s.wantPhases(b.ID, "sync completed 2/0/0, sync (detached) dispatched 0/0/0+1")

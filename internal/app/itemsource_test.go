@@ -82,7 +82,7 @@ func TestAFunctionListsTheItems(t *testing.T) {
 		if v := s.step(b.ID, 0, "items"); string(v.Params) != `{"Batch":1,"Owner":"octo"}` || v.Kind != api.KindItems {
 			t.Errorf("the call: %s %s", v.Kind, v.Params)
 		}
-		if r := must(s.app.PipelineResult(s.ctx, "bundle", b.ID))(t); string(r.Outputs["Bundle"]) != `"bundle-of-1"` || r.Items.Succeeded != 60 {
+		if r := must(s.app.PipelineResult(s.ctx, ada, "bundle", b.ID))(t); string(r.Outputs["Bundle"]) != `"bundle-of-1"` || r.Items.Succeeded != 60 {
 			t.Errorf("result %+v", r)
 		}
 	}, azure)
@@ -103,7 +103,7 @@ func TestABatchThatListsItsItemsSaysSo(t *testing.T) {
 	if text := string(must(json.Marshal(listing))(t)); strings.Contains(text, `"items"`) || strings.Contains(text, "fingerprint") {
 		t.Errorf("%s", text)
 	}
-	if _, err := s.app.PipelineResult(s.ctx, "bundle", b.ID); problem.CodeOf(err) != api.CodeConflict {
+	if _, err := s.app.PipelineResult(s.ctx, ada, "bundle", b.ID); problem.CodeOf(err) != api.CodeConflict {
 		t.Errorf("its result: %v", err)
 	}
 	s.clock.ns.Add(int64(3 * time.Hour)) // longer than the results of a batch stay
@@ -134,7 +134,7 @@ func TestAListOfTheSameItemsEndsWithTheEarlierResult(t *testing.T) {
 			if id == first.ID || b.CachedBatch != first.ID || b.ResultURL != "/api/pipelines/bundle/batches/1/result" || b.Fingerprint != one.Fingerprint || b.CompletedAt == nil {
 				t.Errorf("%+v", b)
 			}
-			if r := must(s.app.PipelineResult(s.ctx, "bundle", id))(t); r.ID != first.ID || string(r.Outputs["Bundle"]) != `"bundle-of-1"` {
+			if r := must(s.app.PipelineResult(s.ctx, ada, "bundle", id))(t); r.ID != first.ID || string(r.Outputs["Bundle"]) != `"bundle-of-1"` {
 				t.Errorf("the result of batch %d: %+v", id, r)
 			}
 			if b.ExpiresAt == nil || b.ExpiresAt.After(*one.ExpiresAt) {
@@ -142,7 +142,7 @@ func TestAListOfTheSameItemsEndsWithTheEarlierResult(t *testing.T) {
 			}
 			s.wantPhases(id, "items completed 1/0/0, sync skipped 0/0/0")
 		}
-		if r := must(s.app.LatestResult(s.ctx, "bundle", "octo"))(t); r.ID != first.ID {
+		if r := must(s.app.LatestResult(s.ctx, ada, "bundle", "octo"))(t); r.ID != first.ID {
 			t.Errorf("the latest result is that of batch %d", r.ID)
 		}
 
@@ -152,7 +152,7 @@ func TestAListOfTheSameItemsEndsWithTheEarlierResult(t *testing.T) {
 		s.script = listerScript(lists(3, "b"))
 		stale := s.refresh(false)
 		s.wantRefreshed(stale.ID, api.PipelineCompleted, 3)
-		if r := must(s.app.LatestResult(s.ctx, "bundle", "octo"))(t); r.ID != stale.ID {
+		if r := must(s.app.LatestResult(s.ctx, ada, "bundle", "octo"))(t); r.ID != stale.ID {
 			t.Errorf("the latest result is that of batch %d", r.ID)
 		}
 	})
@@ -301,7 +301,7 @@ func TestTheCallIsRetriedAsAStepIs(t *testing.T) {
 		if got := s.refreshed(failed.ID); got.Status != api.PipelineFailed || !strings.Contains(got.Error, "listing the items failed") {
 			t.Errorf("without a retry left: %+v", got)
 		}
-		if r := must(s.app.LatestResult(s.ctx, "bundle", "octo"))(t); r.ID != b.ID {
+		if r := must(s.app.LatestResult(s.ctx, ada, "bundle", "octo"))(t); r.ID != b.ID {
 			t.Errorf("the latest result is that of batch %d", r.ID)
 		}
 		s.script = listerScript(lists(3, "a"))
@@ -343,7 +343,7 @@ func TestTheItemsAreListedUnderTheVersionOfThePhases(t *testing.T) {
 	s.wantRefreshed(b.ID, api.PipelineCompleted, 2)
 	next := s.refresh(false)
 	s.wantRefreshed(next.ID, api.PipelineCompleted, 2)
-	if r := must(s.app.LatestResult(s.ctx, "bundle", "octo"))(t); r.ID != next.ID || string(r.Outputs["Bundle"]) != `"joined"` {
+	if r := must(s.app.LatestResult(s.ctx, ada, "bundle", "octo"))(t); r.ID != next.ID || string(r.Outputs["Bundle"]) != `"joined"` {
 		t.Errorf("%+v", r)
 	}
 }

@@ -96,7 +96,7 @@ func TestShadowModeWithoutEffectOnTheOldAnswer(t *testing.T) {
 				t.Errorf("batch %d is shown as a shadow: %v", of.ID, b.Shadow)
 			}
 		}
-		if got := must(s.app.LatestResult(s.ctx, "bundle", "octo"))(t); got.ID != real.ID {
+		if got := must(s.app.LatestResult(s.ctx, ada, "bundle", "octo"))(t); got.ID != real.ID {
 			t.Errorf("the latest result is that of batch %d", got.ID)
 		}
 		if b := s.asks("octo", "a", false); b.ID != real.ID {

@@ -98,7 +98,7 @@ func TestARequestStartsABatchOfItsItems(t *testing.T) {
 	if b.ID != 1 || b.Status != api.PipelineQueued || b.Items != (api.PipelineItems{Total: 60, Queued: 60}) || b.Owner != "octo" || b.StatusURL != "/api/pipelines/bundle/batches/1" {
 		t.Errorf("answer %+v", b)
 	}
-	if _, err := w.app.PipelineResult(w.ctx, "bundle", b.ID); problem.CodeOf(err) != api.CodeConflict {
+	if _, err := w.app.PipelineResult(w.ctx, ada, "bundle", b.ID); problem.CodeOf(err) != api.CodeConflict {
 		t.Errorf("the result before the end: %v", err)
 	}
 	got := w.serve(b.ID)
@@ -108,7 +108,10 @@ func TestARequestStartsABatchOfItsItems(t *testing.T) {
 	if w.count("Sync") != 60 || w.count("Merge") != 1 {
 		t.Errorf("%d repositories were read, and %d merges made", w.count("Sync"), w.count("Merge"))
 	}
-	r := must(w.app.PipelineResult(w.ctx, "bundle", b.ID))(t)
+	r := must(w.app.PipelineResult(w.ctx, ada, "bundle", b.ID))(t)
+	if records := must(w.app.BatchAudit(w.ctx, b.ID, api.AuditFilter{}, api.ListOptions{}))(t); !slices.ContainsFunc(records.Items, func(a api.AuditRecord) bool { return a.Action == api.ActionReadSteps && a.By == ada.Name }) {
+		t.Errorf("nothing says who read the result: %+v", records.Items)
+	}
 	if string(r.Outputs["Bundle"]) != `"bundle-of-1"` || r.Items.Succeeded != 60 {
 		t.Errorf("result %+v", r)
 	}
@@ -137,17 +140,17 @@ func TestARequestForTheSameItemsIsAnsweredWithTheLastResult(t *testing.T) {
 	if joined := must(w.app.StartPipeline(w.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(3, "b")}))(t); joined.ID != stale.ID || joined.Status != api.PipelineQueued || !joined.Replayed {
 		t.Errorf("the same items while the batch runs: %+v", joined)
 	}
-	if r := must(w.app.LatestResult(w.ctx, "bundle", "octo"))(t); r.ID != first.ID {
+	if r := must(w.app.LatestResult(w.ctx, ada, "bundle", "octo"))(t); r.ID != first.ID {
 		t.Errorf("the latest result while a batch runs is that of batch %d", r.ID)
 	}
 	w.serve(stale.ID)
-	if r := must(w.app.LatestResult(w.ctx, "bundle", "octo"))(t); r.ID != stale.ID {
+	if r := must(w.app.LatestResult(w.ctx, ada, "bundle", "octo"))(t); r.ID != stale.ID {
 		t.Errorf("the latest result is that of batch %d", r.ID)
 	}
 	if forced := must(w.app.StartPipeline(w.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(3, "b"), Force: true}))(t); forced.ID == stale.ID || forced.Status != api.PipelineQueued {
 		t.Errorf("a forced request: %+v", forced)
 	}
-	if _, err := w.app.LatestResult(w.ctx, "bundle", "nobody"); problem.CodeOf(err) != api.CodeNotFound {
+	if _, err := w.app.LatestResult(w.ctx, ada, "bundle", "nobody"); problem.CodeOf(err) != api.CodeNotFound {
 		t.Errorf("the latest result of an owner without one: %v", err)
 	}
 
@@ -174,7 +177,7 @@ func TestFailedItemsAreTriedAgainByTheNextRequest(t *testing.T) {
 	if b.Status != api.PipelineFailed || b.Error == "" || b.Items.Failed != 2 {
 		t.Errorf("with failed items only: %+v", b)
 	}
-	if _, err := w.app.PipelineResult(w.ctx, "bundle", all.ID); problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), b.Error) {
+	if _, err := w.app.PipelineResult(w.ctx, ada, "bundle", all.ID); problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), b.Error) {
 		t.Errorf("its result: %v", err)
 	}
 }
@@ -305,7 +308,7 @@ func TestRequestedBatchesExpire(t *testing.T) {
 		if _, err := s.app.PipelineBatch(s.ctx, "bundle", b.ID); problem.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("after it has expired: %v", err)
 		}
-		if _, err := s.app.LatestResult(s.ctx, "bundle", "octo"); problem.CodeOf(err) != api.CodeNotFound {
+		if _, err := s.app.LatestResult(s.ctx, ada, "bundle", "octo"); problem.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("its result: %v", err)
 		}
 		killed := s.kill(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
@@ -333,7 +336,7 @@ func TestAnOwnerIsTheSameInAnyCase(t *testing.T) {
 	if b := must(s.app.StartPipeline(s.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo@CONTOSO.example", Items: repositories(2, "a")}))(t); b.ID != first.ID || b.Status != api.PipelineCached {
 		t.Errorf("the same items: %+v", b)
 	}
-	if r := must(s.app.LatestResult(s.ctx, "bundle", "OCTO@contoso.example"))(t); r.ID != first.ID {
+	if r := must(s.app.LatestResult(s.ctx, ada, "bundle", "OCTO@contoso.example"))(t); r.ID != first.ID {
 		t.Errorf("the latest result: %+v", r)
 	}
 	for _, owner := range []string{"octo@contoso.example", "Octo@contoso.example"} {
@@ -356,7 +359,7 @@ func TestAResultOutlivesLaterBatches(t *testing.T) {
 			s.clock.ns.Add(int64(16 * time.Minute))
 			noError(t, s.app.Tick(s.ctx))
 		}
-		if r, err := s.app.LatestResult(s.ctx, "bundle", "octo"); err != nil || r.ID != first.ID {
+		if r, err := s.app.LatestResult(s.ctx, ada, "bundle", "octo"); err != nil || r.ID != first.ID {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
@@ -541,12 +544,12 @@ func TestTheLatestResultIsThatOfTheNewestBatchWithOne(t *testing.T) {
 	good := w.request(api.PipelineRequest{Owner: "octo", Items: repositories(2, "a")})
 	newer := must(w.app.StartPipeline(w.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(2, "b")}))(t)
 	must(w.app.StartPipeline(w.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo", Items: repositories(2, "c")}))(t)
-	if r := must(w.app.LatestResult(w.ctx, "bundle", "octo"))(t); r.ID != good.ID {
+	if r := must(w.app.LatestResult(w.ctx, ada, "bundle", "octo"))(t); r.ID != good.ID {
 		t.Errorf("while two batches run: batch %d", r.ID)
 	}
 	w.serve(newer.ID)
 	// All three have ended, or the last one soon.
-	if r := must(w.app.LatestResult(w.ctx, "bundle", "octo"))(t); r.ID < newer.ID {
+	if r := must(w.app.LatestResult(w.ctx, ada, "bundle", "octo"))(t); r.ID < newer.ID {
 		t.Errorf("after the second has completed: batch %d", r.ID)
 	}
 	failed := w.request(api.PipelineRequest{Owner: "octo", Items: repositories(7, "d")})
@@ -554,10 +557,10 @@ func TestTheLatestResultIsThatOfTheNewestBatchWithOne(t *testing.T) {
 	if b.CompletedAt == nil {
 		t.Fatalf("%+v", b)
 	}
-	if _, err := w.app.PipelineResult(w.ctx, "bundle", failed.ID); problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "no merge today") {
+	if _, err := w.app.PipelineResult(w.ctx, ada, "bundle", failed.ID); problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "no merge today") {
 		t.Errorf("the result of a batch whose merge failed: %v", err)
 	}
-	if r := must(w.app.LatestResult(w.ctx, "bundle", "octo"))(t); r.ID == failed.ID {
+	if r := must(w.app.LatestResult(w.ctx, ada, "bundle", "octo"))(t); r.ID == failed.ID {
 		t.Error("the latest result is that of a merge that failed")
 	}
 }

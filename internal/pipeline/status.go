@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/sealing"
@@ -22,9 +23,9 @@ func (p *Pipelines) PipelineBatch(ctx context.Context, name string, batch int) (
 	return p.view(ctx, b)
 }
 
-// PipelineResult gives what a batch has brought about. Errors: CodeNotFound; CodeConflict while it runs,
+// PipelineResult gives what a batch has brought about. It leaves an audit record of who reads it. Errors: CodeNotFound; CodeConflict while it runs,
 // and if it failed; CodeUnavailable.
-func (p *Pipelines) PipelineResult(ctx context.Context, name string, batch int) (api.PipelineResult, error) {
+func (p *Pipelines) PipelineResult(ctx context.Context, by audit.Caller, name string, batch int) (api.PipelineResult, error) {
 	b, err := p.read(ctx, name, batch)
 	if err != nil {
 		return api.PipelineResult{}, err
@@ -35,15 +36,15 @@ func (p *Pipelines) PipelineResult(ctx context.Context, name string, batch int) 
 	case !hasResult(b, p.now()):
 		return api.PipelineResult{}, problem.New(api.CodeConflict, "batch %d has no result: %s", batch, failure(b))
 	}
-	return p.result(ctx, b)
+	return p.result(ctx, by, b)
 }
 
 // maxLooks is how many requests of an owner, the newest first, are looked at for a result, before the last known one is.
 const maxLooks = 20
 
-// LatestResult gives the result of the owner's newest batch that has completed. Errors: CodeNotFound if
+// LatestResult gives the result of the owner's newest batch that has completed, as PipelineResult does. Errors: CodeNotFound if
 // there is none, CodeInvalid, CodeUnavailable.
-func (p *Pipelines) LatestResult(ctx context.Context, name, owner string) (api.PipelineResult, error) {
+func (p *Pipelines) LatestResult(ctx context.Context, by audit.Caller, name, owner string) (api.PipelineResult, error) {
 	owner, err := checkOwner(owner)
 	if err != nil {
 		return api.PipelineResult{}, err
@@ -62,7 +63,7 @@ func (p *Pipelines) LatestResult(ctx context.Context, name, owner string) (api.P
 			return api.PipelineResult{}, err
 		}
 		if hasResult(&b.Doc, p.now()) {
-			return p.result(ctx, &b.Doc)
+			return p.result(ctx, by, &b.Doc)
 		}
 		switch {
 		case b.Doc.Requested != nil && b.Doc.Requested.Before != 0 && look < maxLooks:
@@ -178,10 +179,13 @@ func (p *Pipelines) holder(ctx context.Context, b *model.Batch) (*model.Batch, e
 	return p.read(ctx, b.Runbook, b.Requested.CachedBatch)
 }
 
-// result gives the outputs of the last on_complete steps of a batch.
-func (p *Pipelines) result(ctx context.Context, b *model.Batch) (api.PipelineResult, error) {
+// result gives the outputs of the last on_complete steps of a batch, and records that they are read.
+func (p *Pipelines) result(ctx context.Context, by audit.Caller, b *model.Batch) (api.PipelineResult, error) {
 	b, err := p.holder(ctx, b)
 	if err != nil {
+		return api.PipelineResult{}, err
+	}
+	if err := p.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadSteps, Batch: b.ID}); err != nil {
 		return api.PipelineResult{}, err
 	}
 	view, err := p.view(ctx, b)

@@ -100,7 +100,7 @@ func requestAll(t *testing.T, items, workers int) string {
 	if len(read) != items {
 		t.Errorf("%d workers read %d repositories", workers, len(read))
 	}
-	result := testenv.Must(engine.PipelineResult(ctx, "context-bundle", b.ID))(t)
+	result := testenv.Must(engine.PipelineResult(ctx, by, "context-bundle", b.ID))(t)
 	var bundle merged
 	if err := json.Unmarshal(testenv.Must(json.Marshal(result.Outputs))(t), &bundle); err != nil {
 		t.Fatal(err)
