@@ -24,7 +24,7 @@ export interface Permit {
   reason?: string;
 }
 
-const roles = { read: "", request: "Requester, Operator or Admin", operate: "Operator or Admin", approve: "Approver or Admin", administer: "Admin" };
+const roles = { read: "", request: "Requester, RequesterForAll, Operator or Admin", request_for_all: "RequesterForAll, Operator or Admin", operate: "Operator or Admin", approve: "Approver or Admin", administer: "Admin" };
 
 /** What the role of the user permits, for actions that the API lists with no object. */
 export function usePermit(permission: keyof typeof roles): Permit {

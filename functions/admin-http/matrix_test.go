@@ -235,7 +235,7 @@ func callers(t *testing.T, server *entra.Server, dataDir string) map[string]call
 		"alg none":                   invalid(signed(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, named), badSignature),
 		"HS256 with the public key":  invalid(signed(jwt.SigningMethodHS256, shared, named), badSignature),
 		"no kid":                     invalid(signed(jwt.SigningMethodRS256, key, nil), badSignature),
-		"application without a role": {"Bearer " + application(appNoRoleID), 0, http.StatusForbidden, "forbidden", `Bearer error="insufficient_scope", error_description="an application needs one of the app roles Reader, Requester, Operator, Approver, Admin"`},
+		"application without a role": {"Bearer " + application(appNoRoleID), 0, http.StatusForbidden, "forbidden", `Bearer error="insufficient_scope", error_description="an application needs one of the app roles Reader, Requester, RequesterForAll, Operator, Approver, Admin"`},
 
 		"reader":                            allowed(user(entra.DefaultReaderUPN), reader),
 		"user without a role":               allowed(user(noRoleUPN), reader),
@@ -323,7 +323,7 @@ func TestEveryRouteByEveryCaller(t *testing.T) {
 // The description of a route that only some roles may use names them.
 func TestTheDocumentNamesTheRolesOfEachRoute(t *testing.T) {
 	t.Parallel()
-	names := map[level]string{requester: "Requires the app role Requester, for oneself, or Operator or Admin", operator: "Requires the app role Operator or Admin", approver: "Requires the app role Approver or Admin", administrator: "Requires the app role Admin"}
+	names := map[level]string{requester: "Requires the app role Requester, for oneself, or RequesterForAll, Operator or Admin", operator: "Requires the app role Operator or Admin", approver: "Requires the app role Approver or Admin", administrator: "Requires the app role Admin"}
 	for _, o := range newContract(t, newReal(t)).operations {
 		demand, ok := demands[o.Method+" /api"+strings.NewReplacer("{", ":", "}", "").Replace(o.Path)]
 		want := names[demand]

@@ -55,7 +55,7 @@ func (a *server) startPipeline(c *gin.Context) {
 	}
 	request := given.PipelineRequest
 	request.Items = given.Items
-	if !identityOf(c).MayFor(signin.Operate, request.Owner) {
+	if !identityOf(c).MayFor(signin.RequestForAll, request.Owner) {
 		refuseOwner(c, "request a batch for")
 		return
 	}
@@ -132,7 +132,7 @@ func refuseOwner(c *gin.Context, to string) {
 		refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may not %s any owner: the token has no sign-in name", callerOf(c).Name, to)
 		return
 	}
-	refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may not %s another owner: the role %s is for the owner %q", callerOf(c).Name, to, signin.RoleRequester, identityOf(c).Owner)
+	refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may not %s another owner: the role %s is for the owner %q, and %s for all", callerOf(c).Name, to, signin.RoleRequester, identityOf(c).Owner, signin.RoleRequesterForAll)
 }
 
 // ownBatch reads the id of a batch that the caller may read. To a caller who may read only their own it is as if there
@@ -145,7 +145,7 @@ func (a *server) ownBatch(c *gin.Context) (name string, id int, ok bool) {
 func (a *server) batchFor(c *gin.Context, permission signin.Permission) (name string, id int, ok bool) {
 	name, id, ok = requestedBatch(c)
 	identity := identityOf(c)
-	if !ok || identity.May(permission) {
+	if !ok || identity.MayForAll(permission) {
 		return name, id, ok
 	}
 	view, err := a.Pipelines.PipelineBatch(c.Request.Context(), name, id)

@@ -30,12 +30,12 @@ func (r fakePipelines) PipelineBatch(_ context.Context, name string, batch int) 
 	return api.PipelineBatch{ID: batch, Owner: requesterName}, r.note("PipelineBatch %q %d", name, batch)
 }
 
-func (r fakePipelines) PipelineResult(_ context.Context, by audit.Caller, name string, batch int) (api.PipelineResult, error) {
-	return api.PipelineResult{ID: batch, Outputs: map[string]json.RawMessage{}}, r.note("PipelineResult %s %q %d", by.Name, name, batch)
+func (r fakePipelines) PipelineResult(_ context.Context, _ audit.Caller, name string, batch int) (api.PipelineResult, error) {
+	return api.PipelineResult{ID: batch, Outputs: map[string]json.RawMessage{}}, r.note("PipelineResult %q %d", name, batch)
 }
 
-func (r fakePipelines) LatestResult(_ context.Context, by audit.Caller, name, owner string) (api.PipelineResult, error) {
-	return api.PipelineResult{ID: 7, Outputs: map[string]json.RawMessage{}}, r.note("LatestResult %s %q %q", by.Name, name, owner)
+func (r fakePipelines) LatestResult(_ context.Context, _ audit.Caller, name, owner string) (api.PipelineResult, error) {
+	return api.PipelineResult{ID: 7, Outputs: map[string]json.RawMessage{}}, r.note("LatestResult %q %q", name, owner)
 }
 
 func (r fakePipelines) Route(_ context.Context, name, owner string) (api.PipelineRoute, error) {
@@ -70,8 +70,8 @@ func pipelineRoutes() []route {
 		{request{"POST", "/api/pipelines/p/batches", "", json, `{"owner":"` + requesterName + `","items":[{"a":1}],"force":true}`}, true, 202, `StartPipeline avery@contoso "p" "` + requesterName + `" 1 true`, `"statusUrl":"/api/pipelines/p/batches/7"`},
 		{request{"POST", "/api/pipelines/p/batches", "", json, `{"owner":"cached","items":[]}`}, true, 200, `StartPipeline avery@contoso "p" "cached" 0 false`, `"status":"cached"`},
 		{request{"GET", "/api/pipelines/p/batches/7", "", "", ""}, false, 200, `PipelineBatch "p" 7`, `"batchId":7`},
-		{request{"GET", "/api/pipelines/p/batches/7/result", "", "", ""}, false, 200, `PipelineResult avery@contoso "p" 7`, `"outputs":{}`},
-		{request{"GET", "/api/pipelines/p/result?owner=" + url.QueryEscape(requesterName), "", "", ""}, false, 200, `LatestResult avery@contoso "p" "` + requesterName + `"`, `"batchId":7`},
+		{request{"GET", "/api/pipelines/p/batches/7/result", "", "", ""}, false, 200, `PipelineResult "p" 7`, `"outputs":{}`},
+		{request{"GET", "/api/pipelines/p/result?owner=" + url.QueryEscape(requesterName), "", "", ""}, false, 200, `LatestResult "p" "` + requesterName + `"`, `"batchId":7`},
 		{request{"GET", "/api/pipelines/p/route?owner=" + url.QueryEscape(requesterName), "", "", ""}, false, 200, `Route "p" "` + requesterName + `"`, `"orchestrator":"old"`},
 		{request{"GET", "/api/pipelines/p/routing", "", "", ""}, false, 200, `Routing "p"`, `"pipeline":"p"`},
 		{request{"PATCH", "/api/pipelines/p/routing", "", json, `{"percent":10,"reason":"the first"}`}, true, 200, `SetRouting avery@contoso "p" "the first" 10 []`, `"percent":10`},
@@ -162,17 +162,17 @@ func TestARequesterIsTheOwner(t *testing.T) {
 		status  int
 		detail  string
 	}{
-		{"POST /api/pipelines/p/batches", `{"owner":"octo@contoso.example","items":[{"a":1}]}`, 403, `rita@contoso.example may not request a batch for another owner: the role Requester is for the owner "rita@contoso.example"`},
+		{"POST /api/pipelines/p/batches", `{"owner":"octo@contoso.example","items":[{"a":1}]}`, 403, `rita@contoso.example may not request a batch for another owner: the role Requester is for the owner "rita@contoso.example", and RequesterForAll for all`},
 		{"POST /api/pipelines/p/batches", `{"owner":"RITA@contoso.example","items":[{"a":1}]}`, 202, ""},
-		{"GET /api/pipelines/p/result?owner=octo", "", 403, `rita@contoso.example may not read a result of another owner: the role Requester is for the owner "rita@contoso.example"`},
-		{"GET /api/pipelines/p/route?owner=octo", "", 403, `rita@contoso.example may not read the route of another owner: the role Requester is for the owner "rita@contoso.example"`},
+		{"GET /api/pipelines/p/result?owner=octo", "", 403, `rita@contoso.example may not read a result of another owner: the role Requester is for the owner "rita@contoso.example", and RequesterForAll for all`},
+		{"GET /api/pipelines/p/route?owner=octo", "", 403, `rita@contoso.example may not read the route of another owner: the role Requester is for the owner "rita@contoso.example", and RequesterForAll for all`},
 		{"POST /api/pipelines/p/batches/8/comparison", `{"fingerprint":"f1"}`, 404, `pipeline "p" has no batch 8 of the owner "rita@contoso.example"`},
 		{other, "", 404, `pipeline "p" has no batch 8 of the owner "rita@contoso.example"`},
 		{other + "/result", "", 404, `pipeline "p" has no batch 8 of the owner "rita@contoso.example"`},
 		{"GET /api/batches", "", 403, "rita@contoso.example may not read more than batches that they request: it requires the app role Reader or Operator or Approver or Admin"},
 	} {
 		r := &recorder{}
-		h := adminhttp.New(adminhttp.Config{UseCases: r.useCases(), Verifier: rita{}, Log: slog.New(slog.DiscardHandler)})
+		h := adminhttp.New(adminhttp.Config{UseCases: r.useCases(), Verifier: rita{signin.RoleRequester}, Log: slog.New(slog.DiscardHandler)})
 		method, path, _ := strings.Cut(c.request, " ")
 		request := httptest.NewRequest(method, path, strings.NewReader(c.body))
 		request.Header.Set("Authorization", "Bearer x")
@@ -191,9 +191,37 @@ func TestARequesterIsTheOwner(t *testing.T) {
 	}
 }
 
-// rita takes every token for that of a requester.
-type rita struct{}
+// A service with the role for all owners requests for each, reads these, and nothing else.
+func TestAServiceRequestsForAllOwners(t *testing.T) {
+	t.Parallel()
+	for request, want := range map[string]int{
+		`POST /api/pipelines/p/batches {"owner":"octo@contoso.example","items":[{"a":1}]}`: 202,
+		"GET /api/pipelines/p/batches/8":                                  200,
+		"GET /api/pipelines/p/result?owner=octo":                          200,
+		"GET /api/pipelines/p/route?owner=octo":                           200,
+		`POST /api/pipelines/p/batches/8/comparison {"fingerprint":"f1"}`: 200,
+		"GET /api/batches":                                                403,
+		"GET /api/batches/8/steps":                                        403,
+		"POST /api/batches/8/pause":                                       403,
+		`PATCH /api/pipelines/p/routing {"percent":0}`:                    403,
+	} {
+		r := &recorder{}
+		h := adminhttp.New(adminhttp.Config{UseCases: r.useCases(), Verifier: rita{signin.RoleRequesterForAll}, Log: slog.New(slog.DiscardHandler)})
+		parts := append(strings.SplitN(request, " ", 3), "")
+		asked := httptest.NewRequest(parts[0], parts[1], strings.NewReader(parts[2]))
+		asked.Header.Set("Authorization", "Bearer x")
+		asked.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, asked)
+		if w.Code != want {
+			t.Errorf("%s: %d %s, want %d", request, w.Code, w.Body, want)
+		}
+	}
+}
 
-func (rita) Verify(context.Context, string) (signin.Identity, error) {
-	return signin.Identity{Name: "rita@contoso.example", Owner: "rita@contoso.example", Roles: []string{signin.RoleRequester}}, nil
+// rita takes every token for that of a caller with one role.
+type rita struct{ role string }
+
+func (r rita) Verify(context.Context, string) (signin.Identity, error) {
+	return signin.Identity{Name: "rita@contoso.example", Owner: "rita@contoso.example", Roles: []string{r.role}}, nil
 }

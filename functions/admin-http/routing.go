@@ -52,7 +52,7 @@ func (a *server) setRouting(c *gin.Context) {
 }
 
 func (a *server) reportComparison(c *gin.Context) {
-	name, id, ok := a.batchFor(c, signin.Operate)
+	name, id, ok := a.batchFor(c, signin.RequestForAll)
 	if !ok {
 		return
 	}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Usage: assign-role.sh API_CLIENT_ID Reader|Requester|Operator|Approver|Admin OBJECT_ID...
+# Usage: assign-role.sh API_CLIENT_ID Reader|Requester|RequesterForAll|Operator|Approver|Admin OBJECT_ID...
 #
 # Gives users, groups or applications a role of the admin API. For an application, OBJECT_ID is
 # that of its service principal.

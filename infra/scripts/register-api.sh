@@ -25,6 +25,8 @@ az rest --method patch --url "$application" --output none --body "{
      \"description\": \"May read, and drive batches\", \"allowedMemberTypes\": [\"User\", \"Application\"], \"isEnabled\": true},
     {\"id\": \"0f6f7a3e-58f4-4c0f-9d53-3f7d1b0c7a52\", \"value\": \"Requester\", \"displayName\": \"Requester\",
      \"description\": \"May start batches of pipelines and read them, with their own name as the owner\", \"allowedMemberTypes\": [\"User\", \"Application\"], \"isEnabled\": true},
+    {\"id\": \"5c0d8a5e-6f5b-4f0e-8a3d-2b7c9e4f1a60\", \"value\": \"RequesterForAll\", \"displayName\": \"Requester for all\",
+     \"description\": \"May start batches of pipelines for every owner, and read these; for services\", \"allowedMemberTypes\": [\"User\", \"Application\"], \"isEnabled\": true},
     {\"id\": \"a4b3001d-626c-476a-8243-3073faff9f4a\", \"value\": \"Reader\", \"displayName\": \"Reader\",
      \"description\": \"May read\", \"allowedMemberTypes\": [\"User\", \"Application\"], \"isEnabled\": true}],
   \"api\": {

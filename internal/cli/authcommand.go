@@ -88,8 +88,8 @@ token is valid. The exit status is 3 when nobody is signed in or no token is ava
                       a PFX file is read from MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD
 
 The last three are for pipelines: they ask no questions and keep nothing. An application
-needs an app role of the admin API: Reader, Requester, Operator, Approver or Admin. If client-id is not
-the app registration of the admin API, set api-scope to api://<client ID of the admin API>/.default.`
+needs an app role of the admin API: Reader, Requester, RequesterForAll, Operator, Approver or Admin. If
+client-id is not the app registration of the admin API, set api-scope to api://<client ID of the admin API>/.default.`
 	return auth
 }
 

@@ -193,7 +193,7 @@ func TestAReaderChangesNothing(t *testing.T) {
 func TestOperatorsAndApprovers(t *testing.T) {
 	t.Parallel()
 	for upn, c := range map[string]struct{ may, mayNot, shows string }{
-		entra.DefaultOperatorUPN: {"pause 9", "approve 9 move", "read, request, operate"},
+		entra.DefaultOperatorUPN: {"pause 9", "approve 9 move", "read, request, request_for_all, operate"},
 		entra.DefaultApproverUPN: {"approve 9 move", "pause 9", "read, approve"},
 	} {
 		p := newSystem(t, upn).signedIn()

@@ -13,14 +13,15 @@ func meCommand(c *console) *cobra.Command {
 		Use: "me", Short: "Show what you may do in the admin API", Args: command.Needs(),
 		Long: `Asks the API who you are, with your app roles and what they permit:
 
-  read        see batches, members, runbooks and workers
-  request     start batches of pipelines with your name as the owner, and read these
-  operate     drive batches: advance, pause, resume, retry, skip, mark as done, correct members
-  approve     approve phases, and decide on held removals, moves and additions
-  administer  all other changes; rows of a data source, messages and all audit records
+  read             see batches, members, runbooks and workers
+  request          start batches of pipelines with your name as the owner, and read these
+  request_for_all  the same for every owner
+  operate          drive batches: advance, pause, resume, retry, skip, mark as done, correct members
+  approve          approve phases, and decide on held removals, moves and additions
+  administer       all other changes; rows of a data source, messages and all audit records
 
-Reader permits to read, Requester to request, Operator to read, request and operate, Approver to read
-and approve, Admin all of it. matoolkit auth status shows the token without asking the API.`,
+Reader permits to read, Requester to request, RequesterForAll to request for all, Operator to read, request
+for all and operate, Approver to read and approve, Admin all of it. matoolkit auth status shows the token without asking the API.`,
 		Example: `  matoolkit me
   matoolkit me --output json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -49,7 +49,7 @@ With --force a batch is started, and all is done, in any case.
 With --shadow the batch is only compared with another orchestrator; see matoolkit pipeline shadow.
 
 With --wait the command returns when the batch has ended, with status 1 if it failed. The
-command requires the app role Operator or Admin.`,
+command requires the app role Requester, for yourself, or RequesterForAll, Operator or Admin.`,
 		Example: `  matoolkit pipeline start context-bundle --owner octo --wait
   matoolkit pipeline start context-bundle --owner octo --items repositories.json
   echo '[{"Repository": "docs"}]' | matoolkit pipeline start context-bundle --owner octo --items - --wait`,

@@ -19,9 +19,10 @@ func TestWhatRolesGrant(t *testing.T) {
 		{[]string{signin.RoleRequester}, []signin.Permission{signin.Request}},
 		{[]string{signin.RoleRequester, "Strange"}, []signin.Permission{signin.Request}},
 		{[]string{signin.RoleRequester, signin.RoleReader}, []signin.Permission{signin.Read, signin.Request}},
-		{[]string{signin.RoleOperator}, []signin.Permission{signin.Read, signin.Request, signin.Operate}},
+		{[]string{signin.RoleRequesterForAll}, []signin.Permission{signin.Request, signin.RequestForAll}},
+		{[]string{signin.RoleOperator}, []signin.Permission{signin.Read, signin.Request, signin.RequestForAll, signin.Operate}},
 		{[]string{signin.RoleApprover}, []signin.Permission{signin.Read, signin.Approve}},
-		{[]string{signin.RoleOperator, signin.RoleApprover}, []signin.Permission{signin.Read, signin.Request, signin.Operate, signin.Approve}},
+		{[]string{signin.RoleOperator, signin.RoleApprover}, []signin.Permission{signin.Read, signin.Request, signin.RequestForAll, signin.Operate, signin.Approve}},
 		{[]string{signin.RoleReader, signin.RoleAdmin}, signin.Permissions},
 	} {
 		if got := (signin.Identity{Roles: c.roles}).Permissions(); !slices.Equal(got, c.want) {
@@ -43,6 +44,7 @@ func TestWhomRequestsAreFor(t *testing.T) {
 		{signin.RoleRequester, "Ann@Contoso.example", true, true},
 		{signin.RoleRequester, "bob@contoso.example", false, false},
 		{signin.RoleRequester, "", false, false},
+		{signin.RoleRequesterForAll, "bob@contoso.example", true, true},
 		{signin.RoleReader, "ann@contoso.example", true, false},
 		{signin.RoleReader, "bob@contoso.example", true, false},
 		{signin.RoleApprover, "ann@contoso.example", true, false},
@@ -50,7 +52,7 @@ func TestWhomRequestsAreFor(t *testing.T) {
 		{signin.RoleAdmin, "bob@contoso.example", true, true},
 	} {
 		i := signin.Identity{Name: "Ann Lee", Owner: "ann@contoso.example", Roles: []string{c.role}}
-		if reads, does := i.MayFor(signin.Read, c.owner), i.MayFor(signin.Operate, c.owner); reads != c.reads || does != c.does {
+		if reads, does := i.MayFor(signin.Read, c.owner), i.MayFor(signin.RequestForAll, c.owner); reads != c.reads || does != c.does {
 			t.Errorf("%s, for %q: reads %v, requests %v", c.role, c.owner, reads, does)
 		}
 	}
@@ -61,7 +63,7 @@ func TestADisplayNameIsNoOwner(t *testing.T) {
 	t.Parallel()
 	i := signin.Identity{Name: "Ann Lee", Roles: []string{signin.RoleRequester}}
 	for _, owner := range []string{"", "Ann Lee"} {
-		if i.MayFor(signin.Operate, owner) || i.MayFor(signin.Read, owner) {
+		if i.MayFor(signin.RequestForAll, owner) || i.MayFor(signin.Read, owner) {
 			t.Errorf("the owner %q", owner)
 		}
 	}

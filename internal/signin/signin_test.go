@@ -213,8 +213,8 @@ func TestRefusedTokens(t *testing.T) {
 		"another tenant's issuer":        {spoiled("iss", server.URL()+"/"+elsewhere+"/v2.0"), signin.ErrInvalid, "another tenant"},
 		"a made-up issuer":               {spoiled("iss", "https://evil.example/"+entra.DefaultTenantID+"/v2.0"), signin.ErrInvalid, "another tenant"},
 		"no issuer":                      {spoiled("iss", nil), signin.ErrInvalid, "another tenant"},
-		"an application without role":    {"Bearer " + noRoleToken, signin.ErrForbidden, "needs one of the app roles Reader, Requester, Operator, Approver, Admin"},
-		"an application of another role": {"Bearer " + otherRoleToken, signin.ErrForbidden, "needs one of the app roles Reader, Requester, Operator, Approver, Admin"},
+		"an application without role":    {"Bearer " + noRoleToken, signin.ErrForbidden, "needs one of the app roles Reader, Requester, RequesterForAll, Operator, Approver, Admin"},
+		"an application of another role": {"Bearer " + otherRoleToken, signin.ErrForbidden, "needs one of the app roles Reader, Requester, RequesterForAll, Operator, Approver, Admin"},
 		"who signed in to the application (an ID token)": {spoiled("scp", nil), signin.ErrForbidden, "carries no scope"},
 		"a user about themselves, without scope":         {"Bearer " + aboutThemselves, signin.ErrForbidden, "carries no scope"},
 	} {

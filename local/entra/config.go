@@ -141,11 +141,12 @@ const (
 	DefaultRequesterObjectID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b0c"
 
 	// The app roles of the admin API.
-	RoleReader    = "Reader"
-	RoleRequester = "Requester"
-	RoleOperator  = "Operator"
-	RoleApprover  = "Approver"
-	RoleAdmin     = "Admin"
+	RoleReader          = "Reader"
+	RoleRequester       = "Requester"
+	RoleRequesterForAll = "RequesterForAll"
+	RoleOperator        = "Operator"
+	RoleApprover        = "Approver"
+	RoleAdmin           = "Admin"
 )
 
 // Client IDs of Microsoft's resources, the same in every tenant.
@@ -185,7 +186,7 @@ func DefaultConfig() Config {
 					Name:           "matoolkit admin API",
 					IdentifierURIs: []string{DefaultAdminAPIAudience},
 					Scopes:         []string{"access_as_user"},
-					AppRoles:       []string{RoleReader, RoleRequester, RoleOperator, RoleApprover, RoleAdmin},
+					AppRoles:       []string{RoleReader, RoleRequester, RoleRequesterForAll, RoleOperator, RoleApprover, RoleAdmin},
 				},
 				Application{ClientID: DefaultCLIClientID, Name: "matoolkit CLI", Public: true},
 				Application{ClientID: DefaultConsoleClientID, Name: "matoolkit console", Public: true},

@@ -1405,7 +1405,7 @@ export interface paths {
         put?: never;
         /**
          * Start a batch for the items of a request
-         * @description Requires the app role Requester, for oneself, or Operator or Admin. The runbook has trigger: request. If the last batch of
+         * @description Requires the app role Requester, for oneself, or RequesterForAll, Operator or Admin. The runbook has trigger: request. If the last batch of
          *     the owner had the same items under the same version, no batch is started: the answer is that
          *     batch, with 202 while it runs and with 200 if it has completed without a failed item. With force
          *     a batch is started in any case.
@@ -1469,7 +1469,7 @@ export interface paths {
         put?: never;
         /**
          * Report how the old orchestrator served the request of a shadow
-         * @description Requires the app role Requester, for oneself, or Operator or Admin. The report has the fingerprint of the
+         * @description Requires the app role Requester, for oneself, or RequesterForAll, Operator or Admin. The report has the fingerprint of the
          *     result or an error. If the shadow has not ended, its outcome is pending, and the next tick after its end compares
          *     it. A report that comes again changes nothing. 409 for a batch that is not a shadow.
          */
@@ -1614,8 +1614,8 @@ export interface components {
             tenantId: string;
             objectId: string;
             /** @description App roles of this API. A user without one may read. */
-            roles: ("Reader" | "Requester" | "Operator" | "Approver" | "Admin")[];
-            permissions: ("read" | "request" | "operate" | "approve" | "administer")[];
+            roles: ("Reader" | "Requester" | "RequesterForAll" | "Operator" | "Approver" | "Admin")[];
+            permissions: ("read" | "request" | "request_for_all" | "operate" | "approve" | "administer")[];
         };
         /**
          * @default name
