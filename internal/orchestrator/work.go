@@ -26,28 +26,32 @@ func (o *Orchestrator) onBatchWork(ctx context.Context, m message.BatchWork) err
 	if err != nil {
 		return err
 	}
-	work, ok := map[string]pageWork{
-		message.WorkRelease: o.releasePage,
-		message.WorkCancel:  o.drainPage,
-		message.WorkRetry:   o.taskPage,
-		message.WorkRemove:  o.taskPage,
-		message.WorkMove:    o.movePage,
-		message.WorkMend:    o.continueResolved,
-		message.WorkSweep:   o.sweepPage,
-		message.WorkItems:   o.writeItems,
-		message.WorkErase:   o.erasePage,
-		message.WorkLeave:   o.removePage,
-		message.WorkCheck:   o.checkPage,
+	ofTask, ofChecks := store.JobFilter{Task: m.Task}, store.JobFilter{Phase: model.CheckPhase}
+	work, ok := map[string]struct {
+		do     pageWork
+		window *store.JobFilter // the jobs that must not be too many; nil: no page waits
+	}{
+		message.WorkRelease: {o.releasePage, &ofTask},
+		message.WorkCancel:  {o.drainPage, nil},
+		message.WorkRetry:   {o.taskPage, &ofTask},
+		message.WorkRemove:  {o.taskPage, nil},
+		message.WorkMove:    {o.movePage, nil},
+		message.WorkMend:    {o.continueResolved, nil},
+		message.WorkSweep:   {o.sweepPage, nil},
+		message.WorkItems:   {o.writeItems, nil},
+		message.WorkErase:   {o.erasePage, nil},
+		message.WorkLeave:   {o.removePage, nil},
+		message.WorkCheck:   {o.checkPage, &ofChecks},
 	}[strings.ToLower(m.Work)]
 	if !ok {
 		return message.Reject("unknown batch work %q", m.Work)
 	}
-	if m.Work == message.WorkRelease || m.Work == message.WorkRetry || m.Work == message.WorkCheck {
-		if postponed, err := o.postponeWork(ctx, &b.Doc, m); err != nil || postponed {
+	if work.window != nil {
+		if postponed, err := o.postponeWork(ctx, &b.Doc, m, *work.window); err != nil || postponed {
 			return err
 		}
 	}
-	more, err := work(ctx, &b.Doc, m)
+	more, err := work.do(ctx, &b.Doc, m)
 	if err != nil || !more {
 		return err
 	}
@@ -65,17 +69,13 @@ const (
 	windowDelay = time.Second
 )
 
-// postponeWork sends the message of a retry, a resumption or checks again for later while its task has
-// too many jobs in flight.
-func (o *Orchestrator) postponeWork(ctx context.Context, b *model.Batch, m message.BatchWork) (postponed bool, err error) {
+// postponeWork sends a message again for later while the batch has too many jobs of its window in flight.
+func (o *Orchestrator) postponeWork(ctx context.Context, b *model.Batch, m message.BatchWork, window store.JobFilter) (postponed bool, err error) {
 	if m.Page <= engine.FanOutWindow || b.DispatchMode() != model.Running {
 		return false, nil
 	}
-	filter := store.JobFilter{VisibleAt: o.now(), Task: m.Task}
-	if m.Work == message.WorkCheck {
-		filter = store.JobFilter{VisibleAt: o.now(), Phase: model.CheckPhase}
-	}
-	jobs, err := o.store.CountJobs(ctx, b.ID, filter)
+	window.VisibleAt = o.now()
+	jobs, err := o.store.CountJobs(ctx, b.ID, window)
 	if err != nil || jobs < windowJobs {
 		return false, err
 	}
