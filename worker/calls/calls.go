@@ -55,7 +55,8 @@ func init() {
 }
 
 // Only names the functions that alone make a request with this body, or run a cmdlet, by the name that Check gives it; nil:
-// all may. A function whose read keeps it from a wrong write is the only one that writes so.
+// all may. A function whose read keeps it from a wrong write is the only one that writes so, and one that returns less than
+// its read answers is the only one that reads so.
 func Only(name string, body []byte) []string {
 	only := ""
 	for _, g := range description.Graph {

@@ -218,3 +218,21 @@ func TestWorkersAllowMoreRequestsOrNone(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What these reads answer, such as phone numbers, no function returns.
+func TestReadsThatShowMoreThanTheirFunctionsAreNotMade(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	for path, function := range map[string]string{
+		"/v1.0/users/" + adaID + "/authentication/methods":                                  "Test-EntraUserAuthenticationMethods",
+		"/v1.0/identity/conditionalAccess/policies?$select=id,displayName,state,conditions": "Test-EntraConditionalAccessExclusion",
+	} {
+		answer, failure := request(t, w.allowing(t, graph.Requests{Setting: "GRAPH_REQUESTS"}), false, map[string]any{"Method": "GET", "Path": path})
+		if failure == nil || failure.Type != catalog.FailureNotConfigured || !strings.Contains(failure.Message, "only "+function) {
+			t.Errorf("%s: got %v, %v, want %s named", path, answer, failure, function)
+		}
+	}
+	if made := w.Requests(); len(made) > 0 {
+		t.Errorf("it made %v", made)
+	}
+}
