@@ -155,12 +155,13 @@ func SameRequest(described, method, path string) bool {
 	return true
 }
 
-// isKey tells whether a segment can be the id or name of an object. Others lead to a function, an action, a count
+// isKey tells whether a segment can be the id or name of an object. Others lead to a function, an action, a type, a count
 // or a reference, which are other requests.
 func isKey(segment string) bool {
 	lower := strings.ToLower(segment)
+	qualified := strings.HasPrefix(lower, "microsoft.graph.") || strings.HasPrefix(lower, "graph.") // graph is the alias
 	return segment != "" && lower != "delta" && !strings.HasPrefix(segment, "$") && !strings.Contains(segment, "(") &&
-		!strings.HasPrefix(lower, "microsoft.graph.")
+		(!qualified || strings.Contains(segment, "@")) // of no type or function, but of a person's address
 }
 
 func checkQuery(options map[string]any, given url.Values) error {

@@ -39,6 +39,7 @@ func TestWhatIsDescribedPasses(t *testing.T) {
 		{request("DELETE", "/v1.0/groups/g/members/m/$ref", ""), "", "DELETE /v1.0/groups/{id}/members/{id}/$ref"},
 		{request("PATCH", "/v1.0/users/u", "{}"), `{"accountEnabled":false}`, "PATCH /v1.0/users/{id}"},
 		{request("GET", "/v1.0/users/u?$select=id,mail", ""), "", "GET /v1.0/users/{id}"},
+		{request("GET", "/v1.0/users/graph.admin@contoso.example?$select=id", ""), "", "GET /v1.0/users/{id}"},
 		{
 			command("{}"), `{"CmdletInput":{"CmdletName":"Set-MailUser","Parameters":{"Identity":"a",
 				"EmailAddresses":{"@odata.type":"#Exchange.GenericHashTable","Add":["smtp:a@b.example"]}}}}`, "Set-MailUser",
@@ -70,6 +71,7 @@ func TestWhatIsNotDescribedIsAFault(t *testing.T) {
 		{"another filter", request("GET", "/v1.0/users?$filter=mail%20eq%20'a'", ""), "", "does not begin with"},
 		{"a function in the place of an id", request("DELETE", "/v1.0/users/delta", ""), "", "is not described"},
 		{"a function of a name space", request("DELETE", "/v1.0/users/Microsoft.Graph.delta", ""), "", "is not described"},
+		{"a cast by the alias of the name space", request("GET", "/v1.0/directory/deletedItems/Graph.user", ""), "", "is not described"},
 		{"a function with parameters", request("DELETE", "/v1.0/users/delta(token='x')", ""), "", "is not described"},
 		{"a segment of OData", request("DELETE", "/v1.0/users/%24count", ""), "", "is not described"},
 		{"an option that is cut off", request("DELETE", "/v1.0/users/u?;/manager/$ref", ""), "", "query cannot be read"},
