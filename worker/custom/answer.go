@@ -45,7 +45,7 @@ func (p *program) answer(said []byte, ended error, blank *strings.Replacer) (any
 		// ProcessState says "exit status 3" or "signal: killed".
 		return nil, p.failure(FailureProcess, "the process ended with "+exit.Error()+"; its output is in the worker's log")
 	case err != nil:
-		return nil, p.failure(catalog.FailureInvalidResult, err.Error())
+		return nil, p.failure(catalog.FailureInvalidResult, blank.Replace(err.Error()))
 	case !*a.Success:
 		return nil, a.Error.failure(blank)
 	}
@@ -57,8 +57,7 @@ func (p *program) answer(said []byte, ended error, blank *strings.Replacer) (any
 }
 
 // readAnswer reads and validates an answer: Success is required, and Error is
-// present exactly when Success is false. Errors do not quote the answer, which may
-// contain secrets.
+// present exactly when Success is false. Errors quote at most the name of a field or a number.
 func readAnswer(said []byte) (answer, error) {
 	said = bytes.TrimSpace(bytes.TrimPrefix(said, []byte("\uFEFF")))
 	if len(said) == 0 {
@@ -94,7 +93,7 @@ func readAnswer(said []byte) (answer, error) {
 
 func (e *answerError) failure(blank *strings.Replacer) error {
 	f := &catalog.Failure{
-		Type: e.Type, Message: blank.Replace(e.Message), Throttled: e.IsThrottled, NotFound: e.IsNotFound, Attempts: e.Attempts,
+		Type: blank.Replace(e.Type), Message: blank.Replace(e.Message), Throttled: e.IsThrottled, NotFound: e.IsNotFound, Attempts: e.Attempts,
 		RetryAfter: time.Duration(e.RetryAfterSeconds * float64(time.Second)),
 	}
 	switch {

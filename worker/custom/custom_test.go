@@ -313,6 +313,30 @@ echo '{"success":false,"error":{"message":"the pin p1n&word was refused"}}'`)
 	}
 }
 
+// What is stored of a failure holds no secret: neither the type, nor what says why an answer is not valid. A result is
+// stored as it is.
+func TestFailuresHoldNoSecret(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]catalog.Failure{
+		`echo '{"success":false,"error":{"message":"refused","type":"Bad '$HR_TOKEN'"}}'`: {Type: "Bad [blanked]", Message: "refused"},
+		`echo '{"success":true,"'$HR_TOKEN'":1}'`: {
+			Type: catalog.FailureInvalidResult, Message: `Do: standard output is not a valid answer: json: unknown field "[blanked]"`,
+		},
+		`echo '{"success":true,"result":{"Seen":"'$HR_TOKEN'"}}'`: {},
+	} {
+		d := newDirectory(t)
+		d.script(t, "environment: [HR_TOKEN]", script)
+		_, c := d.load(t, environment("HR_TOKEN", "t0ken-of-hr"))
+		got, failure := call(t, c, `{}`)
+		switch {
+		case want == (catalog.Failure{}) && (failure != nil || got != `{"Seen":"t0ken-of-hr"}`):
+			t.Errorf("%s: got %s, %+v", script, got, failure)
+		case want != (catalog.Failure{}) && (failure == nil || *failure != want):
+			t.Errorf("%s: got %+v, want %+v", script, failure, want)
+		}
+	}
+}
+
 func TestStandardErrorGoesIntoTheLogWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t)
