@@ -18,6 +18,23 @@ const least = 4
 // Replacer replaces the values of secrets by Text, also as JSON writes them and where only
 // one line of a value is there.
 func Replacer(secrets []string) *strings.Replacer {
+	var pairs []string
+	for _, part := range parts(secrets) {
+		pairs = append(pairs, part, Text)
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// MaxRest is how many bytes Replacer leaves at most of a secret in which a text ends. It may replace others in that part.
+func MaxRest(secrets []string) int {
+	if all := parts(secrets); len(all) > 0 {
+		return len(all[0]) * len(Text) / least
+	}
+	return 0
+}
+
+// parts are the texts that Replacer replaces, the longest first.
+func parts(secrets []string) []string {
 	var parts []string
 	add := func(secret string) {
 		for line := range strings.Lines(secret) { // what is logged are lines
@@ -33,11 +50,7 @@ func Replacer(secrets []string) *strings.Replacer {
 		}
 	}
 	slices.SortFunc(parts, func(a, b string) int { return len(b) - len(a) }) // one may hold another
-	var pairs []string
-	for _, part := range parts {
-		pairs = append(pairs, part, Text)
-	}
-	return strings.NewReplacer(pairs...)
+	return parts
 }
 
 // Logger blanks secrets in the messages and the attributes of a log.

@@ -337,6 +337,32 @@ func TestFailuresHoldNoSecret(t *testing.T) {
 	}
 }
 
+// A line can be longer than what is read of it, and end within a secret.
+func TestALongLineOfSecretsHoldsNoPartOfOne(t *testing.T) {
+	t.Parallel()
+	for note, secrets := range map[string][]string{
+		"a long one":                    {"t0ken" + strings.Repeat("-of-hr", 500), "unused"},
+		"a long one with another in it": {"t0ken" + strings.Repeat("-of-hr", 500), "-of-hr-of-hr"},
+		"a short one":                   {"t0ken-of-hr", "unused"},
+	} {
+		d := newDirectory(t)
+		d.script(t, "environment: [HR_TOKEN, HR_KEY]", `
+cat >/dev/null
+i=0; while [ $((i*${#HR_TOKEN})) -lt 70000 ]; do printf %s "$HR_TOKEN" >&2; i=$((i+1)); done
+printf '\nafter it\n' >&2
+echo '{"success":true}'`)
+		_, c := d.load(t, environment("HR_TOKEN", secrets[0], "HR_KEY", secrets[1]))
+		log := &testenv.Buffer{}
+		if got, failure := callWith(t, withLog(t.Context(), log), c, `{}`); failure != nil {
+			t.Fatalf("%s: got %s, %v", note, got, failure)
+		}
+		said := log.String()
+		if strings.Contains(said, "t0k") || strings.Contains(said, "-of") || !strings.Contains(said, `…"`) || !strings.Contains(said, `"after it"`) {
+			t.Errorf("%s: the log says %.400s", note, said)
+		}
+	}
+}
+
 func TestStandardErrorGoesIntoTheLogWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t)

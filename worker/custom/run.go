@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/matoolkit/matoolkit/worker/blank"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
@@ -133,12 +134,12 @@ func (p *program) run(ctx context.Context, params catalog.Params) (any, error) {
 		return nil, err
 	}
 
-	blank := p.blanks(params, slices.Concat(job.Secrets, tokens))
+	secrets := p.secretsOf(params, slices.Concat(job.Secrets, tokens))
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	late := time.AfterFunc(p.timeout, func() { cancel(errLate) })
 	defer late.Stop()
-	said, err := p.process(limited, cancel, question, func(r io.Reader) { copyLines(job.Log, standardError, r, blank) })
+	said, err := p.process(limited, cancel, question, func(r io.Reader) { copyLines(job.Log, standardError, r, secrets) })
 	switch reason := context.Cause(limited); {
 	case errors.Is(reason, errTooLong):
 		return nil, p.failure(catalog.FailureInvalidResult, fmt.Sprintf("the answer has more than %d bytes; the process was killed", MaxAnswer))
@@ -151,12 +152,12 @@ func (p *program) run(ctx context.Context, params catalog.Params) (any, error) {
 	if p.script {
 		var before []byte
 		before, said = lastLine(said)
-		copyLines(job.Log, standardOutput, bytes.NewReader(before), blank)
+		copyLines(job.Log, standardOutput, bytes.NewReader(before), secrets)
 	}
 	if slices.ContainsFunc(tokens, func(token string) bool { return bytes.Contains(said, []byte(token)) }) {
 		return nil, p.failure(catalog.FailureInvalidResult, "the answer has a token in it, which would be stored")
 	}
-	return p.answer(said, err, blank)
+	return p.answer(said, err, blank.Replacer(secrets))
 }
 
 // lastLine splits off the last line that is not empty. PowerShell writes warnings to

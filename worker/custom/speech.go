@@ -26,9 +26,9 @@ const (
 
 // copyLines logs what a process writes, a record for each line, and reads on beyond
 // the bounds so that the process is not held up.
-func copyLines(log *slog.Logger, where string, from io.Reader, without *strings.Replacer) {
-	// The buffer is larger than the kept part of a line, so that the cut never
-	// splits a secret value.
+func copyLines(log *slog.Logger, where string, from io.Reader, secrets []string) {
+	without, rest := blank.Replacer(secrets), blank.MaxRest(secrets)
+	// The buffer is larger than the kept part of a line: what is dropped where it ends within a secret is not missed.
 	lines := bufio.NewReaderSize(from, 16*maxLine)
 	for n := 0; ; n++ {
 		line, more, err := lines.ReadLine()
@@ -38,12 +38,16 @@ func copyLines(log *slog.Logger, where string, from io.Reader, without *strings.
 			}
 			return
 		}
-		text := strings.ToValidUTF8(without.Replace(string(line)), "\uFFFD")
+		text, cut := without.Replace(string(line)), more
+		if cut {
+			text = text[:max(len(text)-rest, 0)]
+		}
+		text = strings.ToValidUTF8(text, "\uFFFD")
 		for more && err == nil {
 			_, more, err = lines.ReadLine()
 		}
-		if len(text) > maxLine {
-			text = strings.ToValidUTF8(text[:maxLine], "") + "…"
+		if cut || len(text) > maxLine {
+			text = strings.ToValidUTF8(text[:min(len(text), maxLine)], "") + "…"
 		}
 		if n < maxLines && strings.TrimSpace(text) != "" {
 			log.Info(where, logkey.Line, text)
@@ -54,10 +58,10 @@ func copyLines(log *slog.Logger, where string, from io.Reader, without *strings.
 // secretive are parts of the names of parameters whose values are secrets.
 var secretive = []string{"password", "secret", "token"}
 
-// blanks replaces the values of the variables that the function was given, of the
+// secretsOf are the values of the variables that the function was given, of the
 // parameters that it declares as secret or that have the name of a secret, and the secrets
 // that the job names.
-func (p *program) blanks(params catalog.Params, given []string) *strings.Replacer {
+func (p *program) secretsOf(params catalog.Params, given []string) []string {
 	secrets := slices.Clone(p.secrets)
 	for _, declared := range p.declared.Params {
 		if !declared.Secret && !secretName(declared.Name) {
@@ -70,7 +74,7 @@ func (p *program) blanks(params catalog.Params, given []string) *strings.Replace
 			secrets = append(secrets, value...)
 		}
 	}
-	return blank.Replacer(append(secrets, given...))
+	return append(secrets, given...)
 }
 
 // secretName reports whether a parameter is a secret by its name.
