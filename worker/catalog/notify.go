@@ -11,7 +11,7 @@ var SendMemberMail = Function{
 		{Name: "Texts", Type: Object, Required: true, Description: "Texts by language: {en: {Subject: Your move, Body: Dear {{Name}}}, de: {Subject: Ihr Umzug, Body: Guten Tag {{Name}}}}."},
 		{Name: "Language", Type: String, Description: "Language of the person, such as de-CH, for which de will do. Default: DefaultLanguage."},
 		{Name: "DefaultLanguage", Type: String, Description: "Language of people for whose language there is no text. Default: en."},
-		{Name: "Format", Type: OneOf("text", "html"), Description: "Format of the bodies. In html, values of the data source are part of the markup: prefer text. Default: text."},
+		{Name: "Format", Type: OneOf("text", "html"), Description: "Format of the bodies. In html, end each variable in a body with the filter html, such as {{Name | html}}: its value could add markup otherwise. Default: text."},
 	},
 	Result: []Field{{"Language", "Language of the text that was sent."}},
 	Errors: []Error{

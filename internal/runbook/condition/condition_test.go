@@ -98,7 +98,7 @@ func TestTextsThatAreNoConditions(t *testing.T) {
 		`Department = "Sales"`:         "bad condition at character 12: ",
 		`Department == "Sales`:         "bad condition at character 20: literal not terminated",
 		`{{Department}} == "Sales"`:    `bad condition at character 1: write names without braces, such as Department == "Sales"`,
-		`lowr(Name) == "x"`:            `bad condition at character 1: there is no function "lowr"; use one of default, lower, upper, trim, replace, split, join, domain, len; did you mean "lower"?`,
+		`lowr(Name) == "x"`:            `bad condition at character 1: there is no function "lowr"; use one of default, lower, upper, trim, replace, split, join, domain, html, len; did you mean "lower"?`,
 		`Name == now()`:                `bad condition at character 9: there is no function "now"`,
 		`all(Groups, {# == "a"})`:      "bad condition at character ",
 		`let x = 1; x == 1`:            "a condition compares values; it has no loops, variables, ranges and objects",

@@ -23,6 +23,7 @@ var filterTypes = map[string]any{
 	"split":   new(func(string, string) []any),
 	"join":    new(func([]any, string) string),
 	"domain":  new(func(string) string),
+	"html":    new(func(string) string),
 }
 
 // functionNames are the names of the functions, in the order of the reference.

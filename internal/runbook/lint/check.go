@@ -33,6 +33,7 @@ const (
 	codeMayBeEmpty       = "may-be-empty"                  // a required parameter is empty if variables have no value; `{{name?}}` or `default('')` asks for that, and so does a text of variables only
 	codeFilteredSecret   = "filtered-secret"               // a filter is applied to the value of a secret parameter, which is encrypted
 	codeOpenSecret       = "open-secret"                   // the value of a secret parameter stands in the runbook, which every reader sees
+	codeUnescapedHTML    = "unescaped-html"                // a variable in the body of an HTML mail does not end with the filter html, so that its value can add markup, such as a link
 )
 
 // unknownSecrets says what an unknown worker means for the secrets of a runbook.
@@ -89,6 +90,7 @@ func (c *check) step(s runbook.Step, at []any) {
 		c.params(functions[i], s, at)
 		c.outputs(functions[i], s, at)
 		c.timeout(functions[i], s, at)
+		c.markup(functions[i], s, at)
 		return
 	}
 	names := make([]string, len(functions))

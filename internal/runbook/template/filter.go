@@ -3,6 +3,7 @@ package template
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"strings"
 	"unicode/utf8"
 
@@ -47,6 +48,7 @@ var filters = []filterDefinition{
 	{FilterDoc{"split", "split(',')", "The list of the parts between commas. Spaces around a part and empty parts are dropped."}, 1, text, list, onText(splitText)},
 	{FilterDoc{"join", "join(', ')", "The elements of a list as one text, with `, ` between them."}, 1, list, text, joinList},
 	{FilterDoc{"domain", "domain", "The part of an address after its last `@`."}, 0, text, text, onText(domainOf)},
+	{FilterDoc{"html", "html", "The text with angle brackets, ampersands and quotes escaped, so that HTML shows it as it is. It is the last filter of each variable in the body of an HTML mail."}, 0, text, text, onText(func(s string, _ []string) (any, string) { return html.EscapeString(s), "" })},
 }
 
 // Filters describes the filters.

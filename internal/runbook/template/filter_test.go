@@ -12,6 +12,7 @@ func TestFilters(t *testing.T) {
 	vars := Variables{
 		"Mail": "Ada.Lovelace@Contoso.Example", "Name": " Ada ", "Middle": nil, "Empty": "", "Count": json.Number("3"),
 		"Groups": []any{"a", json.Number("1")}, "Text": "a; b;;c", "Nothing": []any{},
+		"Link": `<a href="https://evil.example">Ada & Eve's</a>`,
 	}
 	for tmpl, want := range map[string]any{
 		"{{Mail | lower}}":                            "ada.lovelace@contoso.example",
@@ -25,6 +26,9 @@ func TestFilters(t *testing.T) {
 		"{{Nothing | join(', ')}}":                    "",
 		"{{Text | split(';') | join('-')}}":           "a-b-c",
 		"{{Count | lower}}":                           "3",
+		"<p>{{Link | html}}</p>":                      "<p>&lt;a href=&#34;https://evil.example&#34;&gt;Ada &amp; Eve&#39;s&lt;/a&gt;</p>",
+		"{{Groups | join('<') | html}}":               "a&lt;1",
+		"{{Count | html}}{{Middle | html}}":           "3",
 		"{{Middle}}":                                  nil,
 		"{{Middle | lower}}":                          nil,
 		"{{Middle | default('x')}}":                   "x",
@@ -58,6 +62,8 @@ func TestFiltersRefuseWhatTheyCannotChange(t *testing.T) {
 		"x {{Password | default('')}}":  "P: {{Password}} is secret, and the filter default cannot change it",
 		"{{Long | replace('a', 'bb')}}": "P: {{Long}} would have 524288 bytes where at most 262144 are allowed, and the filter replace cannot change it",
 		"{{Absent | lower}}":            "P: {{Absent}} is not known",
+		"{{Password | html}}":           "P: {{Password}} is secret, and the filter html cannot change it",
+		"{{Groups | html}}":             "P: {{Groups}} is a list, which has no text, and the filter html cannot change it",
 	} {
 		if _, err := ResolveParams(map[string]any{"P": tmpl}, vars); err == nil || err.Error() != "cannot resolve "+want {
 			t.Errorf("%s: %v; want %s", tmpl, err, want)
@@ -69,7 +75,7 @@ func TestMalformedFilters(t *testing.T) {
 	t.Parallel()
 	for tmpl, want := range map[string]string{
 		"{{a | }}":                   "bad template at character 7: | is followed by no filter; write for example {{Name | lower}}",
-		"{{a | lowr}}":               `bad template at character 7: there is no filter "lowr"; use one of default, lower, upper, trim, replace, split, join, domain; did you mean "lower"?`,
+		"{{a | lowr}}":               `bad template at character 7: there is no filter "lowr"; use one of default, lower, upper, trim, replace, split, join, domain, html; did you mean "lower"?`,
 		"{{a | default}}":            "bad template at character 7: the filter default has 0 arguments; write default('x')",
 		"{{a | replace('x')}}":       "bad template at character 7: the filter replace has 1 argument; write replace('old', 'new')",
 		"{{a | replace('', 'x')}}":   "bad template at character 7: the first argument of replace is empty; write replace('old', 'new')",
