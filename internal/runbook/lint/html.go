@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,8 +27,8 @@ func (c *check) markup(f signature.Function, s runbook.Step, at []any) {
 	read, _ := signature.Object.Read(value)
 	texts, _ := read.(map[string]any) // none if a variable gives them
 	inside := append(slices.Clone(at), "params")
-	for language, text := range texts {
-		parts, _ := text.(map[string]any)
+	for _, language := range slices.Sorted(maps.Keys(texts)) {
+		parts, _ := texts[language].(map[string]any)
 		part, body := parameter(parts, "Body")
 		variables := unescaped(body)
 		if len(variables) == 0 {
