@@ -106,11 +106,11 @@ func (a *Admin) Phases(ctx context.Context, by audit.Caller, id int) (api.Page[a
 	if err != nil {
 		return api.Page[api.Phase]{}, err
 	}
-	page := api.Page[api.Phase]{}
-	if page.Items, err = a.CountPhases(ctx, &b.Doc); err != nil {
-		return api.Page[api.Phase]{}, err
-	}
+	page := api.Page[api.Phase]{Items: make([]api.Phase, len(b.Doc.Phases))}
 	for i, p := range b.Doc.Phases {
+		if page.Items[i], err = a.CountPhase(ctx, &b.Doc, p); err != nil {
+			return api.Page[api.Phase]{}, err
+		}
 		if page.Items[i].Actions, err = a.phaseActions(ctx, by, b, p); err != nil {
 			return api.Page[api.Phase]{}, err
 		}
@@ -118,16 +118,11 @@ func (a *Admin) Phases(ctx context.Context, by audit.Caller, id int) (api.Page[a
 	return page, nil
 }
 
-// CountPhases shows the phase executions of a batch with counts of their members, in their order, without actions.
-func (a *Admin) CountPhases(ctx context.Context, b *model.Batch) ([]api.Phase, error) {
-	views := make([]api.Phase, len(b.Phases))
-	for i, p := range b.Phases {
-		views[i] = apiview.Phase(p)
-		if err := a.countMembers(ctx, b, p, &views[i]); err != nil {
-			return nil, err
-		}
-	}
-	return views, nil
+// CountPhase shows a phase execution of a batch with counts of its members, without actions.
+func (a *Admin) CountPhase(ctx context.Context, b *model.Batch, p model.Phase) (api.Phase, error) {
+	v := apiview.Phase(p)
+	err := a.countMembers(ctx, b, p, &v)
+	return v, err
 }
 
 // countMembers counts the members of a phase by their status: from the batch for a phase that has
@@ -135,7 +130,7 @@ func (a *Admin) CountPhases(ctx context.Context, b *model.Batch) ([]api.Phase, e
 func (a *Admin) countMembers(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
 	switch {
 	case p.Kind == model.KindInit, p.Kind == model.KindItems, p.Kind == model.KindDetached:
-		return a.countInit(ctx, b, p, v)
+		return a.countSteps(ctx, b, p, v)
 	case p.Status == model.PhasePending:
 		v.Members, v.Waiting = b.Active(), b.Active()
 		return nil
@@ -166,8 +161,8 @@ func (a *Admin) countMembers(ctx context.Context, b *model.Batch, p model.Phase,
 	return nil
 }
 
-// countInit counts the steps of a run without a member by their status.
-func (a *Admin) countInit(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
+// countSteps counts the steps of a run without a member by their status.
+func (a *Admin) countSteps(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
 	run, err := store.Read[model.Run](ctx, a.store, store.RunKey(b.ID, p.ID, 0))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil

@@ -135,7 +135,7 @@ func New(c Config) *App {
 		Registry: known,
 		Admin:    administration,
 		Pipelines: pipeline.New(pipeline.Config{
-			Store: c.Store, Now: c.Now, Log: c.Log, Idempotency: requests, Runbooks: reader, Sealer: sealer, Members: members, Phases: administration.CountPhases,
+			Store: c.Store, Now: c.Now, Log: c.Log, Idempotency: requests, Runbooks: reader, Sealer: sealer, Members: members, CountPhase: administration.CountPhase,
 			Audit: auditLog, Meter: c.Meter,
 		}),
 		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log,

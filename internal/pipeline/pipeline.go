@@ -43,7 +43,7 @@ type Pipelines struct {
 	runbooks    *runbookstore.Reader
 	sealer      *sealing.Sealer
 	members     *membership.Registrar
-	phases      func(ctx context.Context, b *model.Batch) ([]api.Phase, error)
+	countPhase  func(ctx context.Context, b *model.Batch, p model.Phase) (api.Phase, error)
 	audit       *audit.Log
 	metrics     metrics
 	shares      shareChecks
@@ -58,7 +58,7 @@ type Config struct {
 	Runbooks    *runbookstore.Reader
 	Sealer      *sealing.Sealer
 	Members     *membership.Registrar
-	Phases      func(ctx context.Context, b *model.Batch) ([]api.Phase, error) // with the counts of their members
+	CountPhase  func(ctx context.Context, b *model.Batch, p model.Phase) (api.Phase, error) // with the counts of its members
 	Audit       *audit.Log
 	Meter       metric.Meter // nil: nothing is measured
 }
@@ -66,7 +66,7 @@ type Config struct {
 // New returns Pipelines.
 func New(c Config) *Pipelines {
 	return &Pipelines{
-		store: c.Store, now: c.Now, log: c.Log, idempotency: c.Idempotency, runbooks: c.Runbooks, sealer: c.Sealer, members: c.Members, phases: c.Phases,
+		store: c.Store, now: c.Now, log: c.Log, idempotency: c.Idempotency, runbooks: c.Runbooks, sealer: c.Sealer, members: c.Members, countPhase: c.CountPhase,
 		audit: c.Audit, metrics: newMetrics(c.Meter),
 	}
 }

@@ -109,32 +109,35 @@ func (p *Pipelines) view(ctx context.Context, b *model.Batch) (api.PipelineBatch
 	if err != nil {
 		return v, err
 	}
-	phases, err := p.phases(ctx, b)
-	if err != nil {
+	if v.Items, err = p.countItems(ctx, b); err != nil {
 		return v, err
 	}
-	v.Items = count(b, phases)
 	v.Detached, err = p.detached(ctx, b)
 	return v, err
 }
 
-// count counts the items of a batch: each once, by the phases that it has been in.
-func count(b *model.Batch, phases []api.Phase) api.PipelineItems {
+// countItems counts the items of a batch: each once, by the phases that it has been in. A phase that has ended is in the
+// batch, and one that runs in its shards.
+func (p *Pipelines) countItems(ctx context.Context, b *model.Batch) (api.PipelineItems, error) {
 	c := api.PipelineItems{Total: b.Members, Cancelled: b.Removed, Failed: b.FailedChecks}
-	for _, ph := range phases {
-		if ph.Kind != string(model.KindPhase) || ph.Status == string(model.PhaseSkipped) || ph.Status == string(model.PhaseSuperseded) {
+	for _, ph := range b.Phases {
+		if ph.Kind != model.KindPhase || ph.Status == model.PhaseSkipped || ph.Status == model.PhaseSuperseded {
 			continue
 		}
-		c.Failed += ph.Failed
-		c.Running += ph.Running
-		c.Succeeded = ph.Succeeded // in the end those of the last phase
+		counted, err := p.countPhase(ctx, b, ph)
+		if err != nil {
+			return c, err
+		}
+		c.Failed += counted.Failed
+		c.Running += counted.Running
+		c.Succeeded = counted.Succeeded // in the end those of the last phase
 	}
 	if b.HasEnded() {
 		c.Running = 0
 		c.Cancelled = c.Total - c.Succeeded - c.Failed
 	}
 	c.Queued = max(0, c.Total-c.Succeeded-c.Failed-c.Cancelled-c.Running)
-	return c
+	return c, nil
 }
 
 // status is where the batch stands for those who requested it.
@@ -188,23 +191,16 @@ func (p *Pipelines) result(ctx context.Context, by audit.Caller, b *model.Batch)
 	if err := p.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadSteps, Batch: b.ID}); err != nil {
 		return api.PipelineResult{}, err
 	}
-	view, err := p.view(ctx, b)
-	if err != nil {
+	r := api.PipelineResult{ID: b.ID, Pipeline: b.Runbook, Owner: b.Owner, Fingerprint: b.Requested.Fingerprint, CompletedAt: *b.CompletedAt}
+	if r.Items, err = p.countItems(ctx, b); err != nil {
 		return api.PipelineResult{}, err
-	}
-	r := api.PipelineResult{
-		ID: b.ID, Pipeline: b.Runbook, Owner: b.Owner, Fingerprint: view.Fingerprint, Items: view.Items, CompletedAt: *b.CompletedAt,
 	}
 	r.Outputs, err = p.outputs(ctx, b)
 	return r, err
 }
 
-// outputs reads the outputs of the last on_complete steps of a batch, without secrets.
+// outputs reads the outputs of the last on_complete steps of a batch that has a result of its own, without secrets.
 func (p *Pipelines) outputs(ctx context.Context, b *model.Batch) (map[string]json.RawMessage, error) {
-	b, err := p.holder(ctx, b)
-	if err != nil {
-		return nil, err
-	}
 	ph := b.ResultPhase()
 	if ph == nil {
 		return map[string]json.RawMessage{}, nil
