@@ -129,7 +129,7 @@ func (a *Admin) CountPhase(ctx context.Context, b *model.Batch, p model.Phase) (
 // ended, from the shards for one that runs.
 func (a *Admin) countMembers(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
 	switch {
-	case p.Kind == model.KindInit, p.Kind == model.KindItems, p.Kind == model.KindDetached:
+	case p.Kind.IsSequence():
 		return a.countSteps(ctx, b, p, v)
 	case p.Status == model.PhasePending:
 		v.Members, v.Waiting = b.Active(), b.Active()

@@ -90,7 +90,7 @@ func keepsBatchOpen(p model.Phase) bool {
 // failureReason says why a batch has failed whose phases have all ended; empty where it has not: a
 // phase completed.
 func failureReason(b *model.Batch) string {
-	if reason := initFailureReason(b); reason != "" {
+	if reason := failureBeforePhases(b); reason != "" {
 		return reason
 	}
 	var failed []string

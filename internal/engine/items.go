@@ -12,7 +12,7 @@ import (
 
 // nextItems asks for what a batch that is listing its items waits for: the call, or the members.
 func nextItems(b *model.Batch) []model.Message {
-	switch p := b.Items(); {
+	switch p := b.ListingPhase(); {
 	case p.Status == model.PhasePending && b.DispatchMode() == model.Running:
 		return []model.Message{model.Announce{Phase: p.ID, Page: 1, FanOut: fmt.Sprintf("rev-%d", b.Revision)}}
 	case p.Status == model.PhaseCompleted:
@@ -54,7 +54,7 @@ func onItemsTaken(b *model.Batch, e model.ItemsTaken) model.Decision {
 
 // canTakeItems reports whether a batch has a list of items, of which nothing is decided yet.
 func canTakeItems(b *model.Batch) bool {
-	return b.IsListing() && b.Items().Status == model.PhaseCompleted && b.Requested.Fingerprint == "" && !b.HasEnded()
+	return b.IsListing() && b.ListingPhase().Status == model.PhaseCompleted && b.Requested.Fingerprint == "" && !b.HasEnded()
 }
 
 // onItemsWritten gives a batch the items that it took as members, and begins it. A batch that was cancelled

@@ -49,18 +49,18 @@ func isReady(b *model.Batch, p *model.Phase, now time.Time) bool {
 		return false
 	case p.DueAt != nil && now.Before(p.DueAt.Add(-model.ClockSlack)): // the message is of the time before the batch was rescheduled
 		return false
-	case p.Kind == model.KindInit, p.Kind == model.KindItems:
+	case p.Kind.PrecedesPhases():
 		return b.Status == model.BatchDetected
 	}
 	return b.Status == model.BatchActive && !waitsForEarlier(b, p)
 }
 
-// fanOut gives the events that bring a dispatched phase to a page of members, or the init
-// sequence to its run. Late members enter the phases in their order. From its start on the
-// run of an init sequence sees to itself: announcing init again would send a slow first
-// step to the worker a second time.
+// fanOut gives the events that bring a dispatched phase to a page of members, or a sequence
+// before the phases to its run. Late members enter the phases in their order. From its start on that
+// run sees to itself: announcing the sequence again would send a slow first step to the worker a
+// second time.
 func fanOut(b *model.Batch, p *model.Phase, page int, name string) []model.Event {
-	if p.Kind == model.KindInit || p.Kind == model.KindItems {
+	if p.Kind.PrecedesPhases() {
 		return []model.Event{startSequence(p.ID)}
 	}
 	var next []model.Event
@@ -129,7 +129,7 @@ func onSequenceSent(b *model.Batch, e model.SequenceSent) model.Decision {
 	switch {
 	case !ok || !p.SequenceUnsent():
 		return model.Decision{Stale: true}
-	case p.Kind == model.KindInit, p.Kind == model.KindItems, p.Kind == model.KindDetached:
+	case p.Kind.IsSequence():
 		p.FannedOut = true
 	default:
 		p.OnCompleteSent = true

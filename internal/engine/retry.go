@@ -217,7 +217,7 @@ func onSequenceRetried(s model.State, b *model.Batch, e model.SequenceRetried, n
 		return model.Decision{}, model.Refusef("the %s steps of batch %d have not failed", failed.Label(), b.ID)
 	case b.DispatchMode() == model.Cancelled:
 		return model.Decision{}, model.Refusef("batch %d is cancelled: nothing can be retried", b.ID)
-	case p.Kind == model.KindInit && (initFailureReason(b) == "" || slices.ContainsFunc(b.Phases[p.ID:], func(q model.Phase) bool { return q.Kind == model.KindInit })):
+	case p.Kind == model.KindInit && (failureBeforePhases(b) == "" || slices.ContainsFunc(b.Phases[p.ID:], func(q model.Phase) bool { return q.Kind == model.KindInit })):
 		return model.Decision{}, model.Refusef("the failed init steps of batch %d belong to version %d, and a newer version replaced them", b.ID, p.Version)
 	}
 	run := failed.Clone()
@@ -269,7 +269,7 @@ func CheckListVersion(kind model.PhaseKind, failed, version int) error {
 // bringPhasesBack lets the phases wait again that were not to begin since init failed.
 func bringPhasesBack(b *model.Batch) {
 	for i := range b.Phases {
-		if p := &b.Phases[i]; stoppedByInit(b, p) {
+		if p := &b.Phases[i]; cancelledBeforeStart(b, p) {
 			p.Status, p.CompletedAt, p.Reason = model.PhasePending, nil, ""
 		}
 	}

@@ -16,24 +16,28 @@ func onSequenceEnded(b *model.Batch, run *model.Run, now time.Time) ([]model.Mes
 		return nil, nil
 	}
 	b.Revision++
-	if run.Kind == model.KindDetached {
+	var f followUp
+	switch run.Kind {
+	case model.KindInit:
+		f = endInit(b, p, run, now)
+	case model.KindItems:
+		f = endItems(b, p, run, now)
+	case model.KindOnComplete:
+		f = endOnComplete(b, p, run, now)
+	case model.KindDetached:
 		endDetached(p, run, now)
-		return nil, nil
 	}
-	if run.Kind == model.KindOnComplete {
-		p.OnCompleteStatus = run.Status
-		if run.Status == model.RunFailed {
-			p.Reason = model.ClipReason("on_complete: " + run.Error)
-		}
-		_, f := endPhases(b, now)
-		return f.Messages, f.Next
-	}
-	end := endInit
-	if run.Kind == model.KindItems {
-		end = endItems
-	}
-	f := end(b, p, run, now)
 	return f.Messages, f.Next
+}
+
+// endOnComplete carries the end of the on_complete steps of a phase over to the batch.
+func endOnComplete(b *model.Batch, p *model.Phase, run *model.Run, now time.Time) followUp {
+	p.OnCompleteStatus = run.Status
+	if run.Status == model.RunFailed {
+		p.Reason = model.ClipReason("on_complete: " + run.Error)
+	}
+	_, f := endPhases(b, now)
+	return f
 }
 
 // initError is the error of a batch whose init sequence failed.
@@ -84,9 +88,9 @@ func failBeforePhases(b *model.Batch, reason string, now time.Time) followUp {
 	return f
 }
 
-// initFailureReason says why init, or the call that lists the items, failed for good; empty where neither did, or a newer
+// failureBeforePhases says why init, or the call that lists the items, failed for good; empty where neither did, or a newer
 // version has its own or went on without.
-func initFailureReason(b *model.Batch) string {
+func failureBeforePhases(b *model.Batch) string {
 	reason := ""
 	for _, p := range b.Phases {
 		switch {
@@ -111,8 +115,8 @@ func pendingInit(b *model.Batch) *model.Phase {
 	return nil
 }
 
-// stoppedByInit reports whether a phase of the batch's version, or its init sequence, was cancelled before it began,
+// cancelledBeforeStart reports whether a phase of the batch's version, or its init sequence, was cancelled before it began,
 // because init or the call that lists the items had failed.
-func stoppedByInit(b *model.Batch, p *model.Phase) bool {
+func cancelledBeforeStart(b *model.Batch, p *model.Phase) bool {
 	return (p.Kind == model.KindPhase || p.Kind == model.KindInit) && p.Version == b.Version && p.Status == model.PhaseCancelled && p.DispatchedAt == nil
 }

@@ -378,7 +378,7 @@ func (s *system) list() json.RawMessage {
 
 // writeItems makes members of the items that a worker listed, or finds that an earlier batch has their result.
 func (s *system) writeItems() {
-	switch items := s.batch.Items(); {
+	switch items := s.batch.ListingPhase(); {
 	case items == nil || items.Status != model.PhaseCompleted || s.batch.Requested.CachedBatch != 0:
 		return
 	case s.pick(4) == 0:

@@ -159,7 +159,7 @@ func (s *system) setBatch(b *model.Batch) {
 	}
 	s.noteTransition("batch", s.batch.Status, b.Status)
 	calls := 0 // that list the items
-	if b.IsListing() && b.Items().DispatchedAt != nil && len(s.runs) > 0 {
+	if b.IsListing() && b.ListingPhase().DispatchedAt != nil && len(s.runs) > 0 {
 		calls = 1
 	}
 	if begun := b.Status != model.BatchDetected || len(b.Joining) > 0 || len(s.runs) > calls; b.Filling && begun {

@@ -28,7 +28,7 @@ func onVersionPublished(s model.State, b *model.Batch, e model.VersionPublished,
 	if err != nil {
 		return model.Decision{}, err
 	}
-	initPending := b.Filling || pendingInit(b) != nil || initFailureReason(b) != ""
+	initPending := b.Filling || pendingInit(b) != nil || failureBeforePhases(b) != ""
 	passed, waited := supersede(b, e.Version, now)
 	b.Version, b.Error = e.Version, ""
 	if len(rb.Init) > 0 && (initPending || e.RerunInit) {
@@ -67,7 +67,7 @@ func supersede(b *model.Batch, version int, now time.Time) (passed, waited map[s
 	for i := range b.Phases {
 		p := &b.Phases[i]
 		passed[p.Name] = passed[p.Name] || p.Kind == model.KindPhase && (p.DispatchedAt != nil || p.Status == model.PhaseSkipped)
-		if p.Kind == model.KindPhase && (p.Status == model.PhasePending || stoppedByInit(b, p)) {
+		if p.Kind == model.KindPhase && (p.Status == model.PhasePending || cancelledBeforeStart(b, p)) {
 			waited[p.Name] = due(p, now)
 		}
 		if p.Status == model.PhasePending {

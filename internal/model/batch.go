@@ -99,11 +99,11 @@ func (b *Batch) HasExpired(now time.Time) bool {
 // HasTakenItems reports whether the items that a function listed are the members of the batch, or are being
 // written as such.
 func (b *Batch) HasTakenItems() bool {
-	return b.Items() != nil && b.Requested.Fingerprint != "" && b.Requested.CachedBatch == 0
+	return b.ListingPhase() != nil && b.Requested.Fingerprint != "" && b.Requested.CachedBatch == 0
 }
 
-// Items returns the call that lists the items of the batch; nil if the batch began with its members.
-func (b *Batch) Items() *Phase {
+// ListingPhase returns the call that lists the items of the batch; nil if the batch began with its members.
+func (b *Batch) ListingPhase() *Phase {
 	for i := range b.Phases {
 		if p := &b.Phases[i]; p.Kind == KindItems {
 			return p
@@ -116,7 +116,7 @@ func (b *Batch) Items() *Phase {
 func (b *Batch) ClaimsMembers() bool { return b.Requested == nil }
 
 // IsListing reports whether a function lists the items of the batch, or they are being written.
-func (b *Batch) IsListing() bool { return b.Filling && b.Items() != nil }
+func (b *Batch) IsListing() bool { return b.Filling && b.ListingPhase() != nil }
 
 // HasResult reports whether a batch that a request started has completed, also the on_complete steps that give
 // its result, or an earlier batch has its result.

@@ -65,7 +65,7 @@ func (p *Phase) SequenceUnsent() bool {
 	switch {
 	case p.Status != PhaseDispatched:
 		return false
-	case p.Kind == KindInit, p.Kind == KindItems, p.Kind == KindDetached:
+	case p.Kind.IsSequence():
 		return !p.FannedOut
 	}
 	return p.OnCompleteStatus == RunRunning && !p.OnCompleteSent

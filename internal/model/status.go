@@ -124,3 +124,9 @@ const (
 	KindOnComplete PhaseKind = "on_complete"
 	KindCheck      PhaseKind = "check"
 )
+
+// IsSequence reports whether an execution has one run without a member: steps one after the other.
+func (k PhaseKind) IsSequence() bool { return k.PrecedesPhases() || k == KindDetached }
+
+// PrecedesPhases reports whether all phases wait for an execution.
+func (k PhaseKind) PrecedesPhases() bool { return k == KindInit || k == KindItems }

@@ -24,7 +24,7 @@ const minReuse = time.Minute
 // written, so that all deliveries do the same. The list is in the run of the call, so that each writes
 // the same members in the same order.
 func (o *Orchestrator) writeItems(ctx context.Context, b *model.Batch, _ message.BatchWork) (more bool, err error) {
-	call := b.Items()
+	call := b.ListingPhase()
 	if call == nil || call.Status != model.PhaseCompleted || b.HasEnded() && !b.HasTakenItems() {
 		return false, nil
 	}
@@ -101,7 +101,7 @@ func (o *Orchestrator) unchanged(ctx context.Context, b *model.Batch, fingerprin
 
 // sweepItems repeats what a batch waits for that is listing its items, if it was lost.
 func (s *sweep) sweepItems(ctx context.Context) error {
-	call := s.batch.Items()
+	call := s.batch.ListingPhase()
 	var outbox applier.Outbox
 	switch {
 	case call.Status == model.PhaseCompleted:

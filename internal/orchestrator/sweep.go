@@ -286,7 +286,7 @@ func (s *sweep) sweepPhases(ctx context.Context) error {
 func (s *sweep) sweepPhase(ctx context.Context, p model.Phase) (announce bool, err error) {
 	switch {
 	case p.Status == model.PhasePending:
-		return (p.Kind == model.KindInit || p.Kind == model.KindItems) && !s.batch.Manual && s.batch.Status == model.BatchDetected, nil
+		return p.Kind.PrecedesPhases() && !s.batch.Manual && s.batch.Status == model.BatchDetected, nil
 	case p.Status != model.PhaseDispatched:
 		return false, nil
 	case p.Kind == model.KindDetached:

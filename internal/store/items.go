@@ -36,7 +36,7 @@ func MemberKey(batch, member int) Key {
 	return Key{BatchPartition(batch), fmt.Sprintf("member-%07d", member), "member"}
 }
 
-// RunKey is a member's run in a phase execution; member 0 is the init sequence's.
+// RunKey is a member's run in a phase execution; member 0 is that of a sequence without members.
 func RunKey(batch, phase, member int) Key {
 	return Key{BatchPartition(batch), fmt.Sprintf("run-%03d-%07d", phase, member), "run"}
 }
