@@ -39,10 +39,15 @@ type Config struct {
 	NotModelled []tenant.Unmodelled
 	// Progress gets a line for each part of a rehearsal. It can be nil.
 	Progress func(text string)
+}
 
-	digest string         // of the runbook as it was given
-	rows   *simulate.Rows // of the data source, once it was read
-	ran    map[string]int // calls of custom functions that run, by name
+// rehearsal is one call of Run.
+type rehearsal struct {
+	Config
+	rb    *runbook.Runbook
+	paced []byte         // its YAML, with longer intervals between polls
+	rows  *simulate.Rows // of the data source, once it was read; nil: members come from a file
+	ran   map[string]int // calls of custom functions that run, by name
 }
 
 // outward are functions that tell people something, and why a rehearsal does not.
@@ -63,33 +68,32 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 		}
 		return nil, e
 	}
-	c.digest, c.ran = Digest(c.Runbook), map[string]int{}
-	text, slowed, err := spacePolls(c.Runbook, seconds(c.Assumed.PollSeconds))
+	paced, slowed, err := spacePolls(c.Runbook, seconds(c.Assumed.PollSeconds))
 	if err != nil {
 		return nil, err
 	}
-	c.Runbook = text
-	played, err := c.play(ctx, rb, nil)
+	r := &rehearsal{Config: c, rb: rb, paced: paced, ran: map[string]int{}}
+	played, err := r.play(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	report := played.report(c, rb)
+	report := played.report(r)
 	if c.Answers != nil && len(c.Answers.Rules) > 0 {
 		report.Notes = append(report.Notes, "jobs that fit an answer in the file of answers were not carried out")
 	}
 	if slowed > 0 {
 		report.Notes = append(report.Notes, fmt.Sprintf("%s wait %s between polls here, longer than the runbook says: an end is found later by up to as much", count(slowed, "step"), simulate.Span(seconds(c.Assumed.PollSeconds))))
 	}
-	if c.rows = played.rows; c.rows != nil {
-		report.Notes = append(report.Notes, c.sourceNote(rb))
+	if r.rows != nil {
+		report.Notes = append(report.Notes, r.sourceNote())
 	}
 	if c.Sample > 0 {
-		if report.Removal, err = c.removal(ctx, rb, played); err != nil {
+		if report.Removal, err = r.removal(ctx, played); err != nil {
 			return nil, err
 		}
 	}
-	if len(c.ran) > 0 {
-		report.Notes = append(report.Notes, c.programsNote())
+	if len(r.ran) > 0 {
+		report.Notes = append(report.Notes, r.programsNote())
 	}
 	return report, nil
 }
@@ -98,33 +102,32 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 type played struct {
 	timeline  *simulate.Timeline
 	performer *performer
-	rows      *simulate.Rows   // of the data source; nil: members came from a file
 	before    map[string]state // of tenants by name
 	after     map[string]state
 	changed   map[string][]tenant.ObjectChange
 }
 
 // play runs the migration once, on fresh copies.
-func (c Config) play(ctx context.Context, rb *runbook.Runbook, leaving []simulate.Coming) (*played, error) {
+func (r *rehearsal) play(ctx context.Context, leaving []simulate.Coming) (*played, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	c.tell("load the tenants")
-	ends, err := open(ctx, c.Tenants, c.Assumed, c.run())
+	r.tell("load the tenants")
+	ends, err := open(ctx, r.Tenants, r.Assumed, r.running())
 	if err != nil {
 		return nil, err
 	}
-	p := &performer{assumed: c.Assumed, ends: ends, untouched: maps.Clone(outward), skipped: map[string]int{}, errors: map[string]string{}}
-	if p.assigned, err = assign(rb.Workers(), c.Workers, ends); err != nil {
+	p := &performer{assumed: r.Assumed, ends: ends, untouched: maps.Clone(outward), skipped: map[string]int{}, errors: map[string]string{}}
+	if p.assigned, err = assign(r.rb.Workers(), r.Workers, ends); err != nil {
 		return nil, err
 	}
-	if c.FromSource && c.rows == nil {
-		if c.rows, err = c.readSource(ctx, rb, ends); err != nil {
+	if r.FromSource && r.rows == nil {
+		if r.rows, err = r.readSource(ctx, ends); err != nil {
 			return nil, err
 		}
 	}
 	answers := simulate.Answers{}
-	if c.Answers != nil {
-		answers = *c.Answers
+	if r.Answers != nil {
+		answers = *r.Answers
 	}
 	var only []string
 	for _, l := range leaving {
@@ -133,7 +136,7 @@ func (c Config) play(ctx context.Context, rb *runbook.Runbook, leaving []simulat
 	if len(leaving) > 0 {
 		answers.Members = leaving
 	}
-	for _, f := range c.Custom {
+	for _, f := range r.Custom {
 		switch f.Rehearse {
 		case catalog.RehearseRun:
 			continue
@@ -142,14 +145,14 @@ func (c Config) play(ctx context.Context, rb *runbook.Runbook, leaving []simulat
 		}
 		p.untouched[strings.ToLower(f.Name)] = whyNot(f.Rehearse)
 	}
-	result := &played{performer: p, rows: c.rows, before: states(ends), changed: map[string][]tenant.ObjectChange{}}
+	result := &played{performer: p, before: states(ends), changed: map[string][]tenant.ObjectChange{}}
 	for _, e := range ends {
 		e.server.Watch()
 	}
-	c.tell("run the migration")
+	r.tell("run the migration")
 	result.timeline, err = simulate.Run(ctx, simulate.Config{
-		Runbook: c.Runbook, Members: c.Members, Rows: c.rows, Start: c.Start, Answers: &answers, Approve: c.Answers == nil,
-		Functions: catalog.Signatures(slices.Concat(catalog.Standard(), c.Custom)), Performer: p, Only: only,
+		Runbook: r.paced, Members: r.Members, Rows: r.rows, Start: r.Start, Answers: &answers, Approve: r.Answers == nil,
+		Functions: catalog.Signatures(slices.Concat(catalog.Standard(), r.Custom)), Performer: p, Only: only,
 	})
 	if err != nil {
 		return nil, err
@@ -161,13 +164,13 @@ func (c Config) play(ctx context.Context, rb *runbook.Runbook, leaving []simulat
 	return result, nil
 }
 
-// run are the custom functions that run. Their calls are counted.
-func (c Config) run() []catalog.Function {
+// running are the custom functions that run. Their calls are counted.
+func (r *rehearsal) running() []catalog.Function {
 	var all []catalog.Function
-	for _, f := range c.Custom {
+	for _, f := range r.Custom {
 		if f.Rehearse == catalog.RehearseRun {
 			all = append(all, f.With(func(ctx context.Context, p catalog.Params) (any, error) {
-				c.ran[f.Name]++
+				r.ran[f.Name]++
 				return f.Run(ctx, p)
 			}))
 		}
@@ -176,10 +179,10 @@ func (c Config) run() []catalog.Function {
 }
 
 // programsNote says in a report which programs were started.
-func (c Config) programsNote() string {
+func (r *rehearsal) programsNote() string {
 	var calls []string
-	for _, name := range slices.Sorted(maps.Keys(c.ran)) {
-		calls = append(calls, fmt.Sprintf("%s (%s)", name, count(c.ran[name], "call")))
+	for _, name := range slices.Sorted(maps.Keys(r.ran)) {
+		calls = append(calls, fmt.Sprintf("%s (%s)", name, count(r.ran[name], "call")))
 	}
 	return "programs of custom functions were started on this machine, and what they did is real: " + strings.Join(calls, ", ")
 }
@@ -192,8 +195,8 @@ func whyNot(r catalog.Rehearsal) string {
 	return "a custom function: its manifest has each call " + string(r)
 }
 
-func (c Config) tell(format string, args ...any) {
-	if c.Progress != nil {
-		c.Progress(fmt.Sprintf(format, args...))
+func (r *rehearsal) tell(format string, args ...any) {
+	if r.Progress != nil {
+		r.Progress(fmt.Sprintf(format, args...))
 	}
 }

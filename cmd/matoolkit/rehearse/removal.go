@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/humanize"
-	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/simulate"
 )
 
@@ -22,37 +21,37 @@ type Removal struct {
 const leaves = time.Minute
 
 // removal is nil for a runbook without steps for members who leave.
-func (c Config) removal(ctx context.Context, rb *runbook.Runbook, first *played) (*Removal, error) {
-	if len(rb.OnMemberRemoved) == 0 {
+func (r *rehearsal) removal(ctx context.Context, first *played) (*Removal, error) {
+	if len(r.rb.OnMemberRemoved) == 0 {
 		return nil, nil
 	}
 	failed := map[string]bool{}
 	for _, f := range first.timeline.Failures {
 		failed[f.Member] = true
 	}
-	r := &Removal{Members: []string{}, Offset: "T-" + simulate.Span(leaves), Left: []Change{}, Errors: []ErrorGroup{}}
+	removal := &Removal{Members: []string{}, Offset: "T-" + simulate.Span(leaves), Left: []Change{}, Errors: []ErrorGroup{}}
 	var leaving []simulate.Coming
 	for _, b := range first.timeline.Batches {
 		for _, key := range b.Keys {
-			if !failed[key] && len(leaving) < c.Sample {
-				r.Members = append(r.Members, key)
+			if !failed[key] && len(leaving) < r.Sample {
+				removal.Members = append(removal.Members, key)
 				leaving = append(leaving, simulate.Coming{Member: key, Leaves: simulate.Before(leaves)})
 			}
 		}
 	}
 	if len(leaving) == 0 {
-		return r, nil
+		return removal, nil
 	}
-	c.tell("rehearse the removal of %s", count(len(leaving), "member"))
-	again, err := c.play(ctx, rb, leaving)
+	r.tell("rehearse the removal of %s", count(len(leaving), "member"))
+	again, err := r.play(ctx, leaving)
 	if err != nil {
 		return nil, err
 	}
-	r.Errors = again.groups(false)
-	for _, t := range c.Tenants {
-		r.Left = append(r.Left, changes(t.Name, again.changed[t.Name])...)
+	removal.Errors = again.groups(false)
+	for _, t := range r.Tenants {
+		removal.Left = append(removal.Left, changes(t.Name, again.changed[t.Name])...)
 	}
-	return r, nil
+	return removal, nil
 }
 
 func count(n int, noun string) string { return humanize.Count(n, noun) }

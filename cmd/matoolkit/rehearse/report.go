@@ -151,10 +151,10 @@ func (n NotModelled) Text() string {
 }
 
 // report sums up a rehearsal.
-func (p *played) report(c Config, rb *runbook.Runbook) *Report {
-	t := p.timeline
+func (p *played) report(c *rehearsal) *Report {
+	t, rb := p.timeline, c.rb
 	r := &Report{
-		Format: Format, Runbook: rb.Name, Digest: c.digest, Start: c.Start.UTC(), Assumed: c.Assumed, Complete: t.Complete, Timeline: t,
+		Format: Format, Runbook: rb.Name, Digest: Digest(c.Runbook), Start: c.Start.UTC(), Assumed: c.Assumed, Complete: t.Complete, Timeline: t,
 		Tenants: []TenantSummary{}, Batches: []Batch{}, Phases: []Phase{}, Licenses: []License{}, Calls: []Calls{}, Changes: []Change{},
 		Notes: append(append([]string{}, t.Warnings...), t.Remaining...), NotRehearsed: p.notRehearsed(), NotModelled: notModelled(rb, c.NotModelled),
 	}

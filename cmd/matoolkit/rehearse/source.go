@@ -16,8 +16,8 @@ import (
 
 // readSource reads the members from the data source of a runbook, once. People who come to the source or leave it during the
 // migration are not seen.
-func (c Config) readSource(ctx context.Context, rb *runbook.Runbook, ends map[string]*end) (*simulate.Rows, error) {
-	reader := c.Sources
+func (r *rehearsal) readSource(ctx context.Context, ends map[string]*end) (*simulate.Rows, error) {
+	reader, rb := r.Sources, r.rb
 	if rb.DataSource.Type == runbook.SourceGraph {
 		e := copyOf(rb.DataSource.Connection, ends)
 		reader = &datasource.Reader{
@@ -25,7 +25,7 @@ func (c Config) readSource(ctx context.Context, rb *runbook.Runbook, ends map[st
 			Settings: []string{rb.DataSource.Connection}, Getenv: func(string) string { return "the copy of " + e.name },
 		}
 	}
-	c.tell("read the members from %s", sourceName(rb, ends))
+	r.tell("read the members from %s", sourceName(rb, ends))
 	all := &simulate.Rows{}
 	err := reader.Read(ctx, rb, func(columns []string) error {
 		all.Columns = slices.Clone(columns)
@@ -68,9 +68,10 @@ func sourceName(rb *runbook.Runbook, ends map[string]*end) string {
 }
 
 // sourceNote says in a report where the members came from.
-func (c Config) sourceNote(rb *runbook.Runbook) string {
-	if rb.DataSource.Type == runbook.SourceGraph {
-		return fmt.Sprintf("the %s came from the copy of their tenant, read once at the beginning", count(len(c.rows.Values), "member"))
+func (r *rehearsal) sourceNote() string {
+	members := count(len(r.rows.Values), "member")
+	if r.rb.DataSource.Type == runbook.SourceGraph {
+		return fmt.Sprintf("the %s came from the copy of their tenant, read once at the beginning", members)
 	}
-	return fmt.Sprintf("the %s came from the query of %s, sent once at the beginning: that request left this machine", count(len(c.rows.Values), "member"), rb.DataSource.Connection)
+	return fmt.Sprintf("the %s came from the query of %s, sent once at the beginning: that request left this machine", members, r.rb.DataSource.Connection)
 }
