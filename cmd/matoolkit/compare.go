@@ -202,7 +202,7 @@ func printComparison(cmd *cobra.Command, c *rehearse.Comparison, entries string)
 			}
 		}
 	}
-	if cmd.Flag("quiet").Value.String() == "true" && cmd.Flag("output").Value.String() == "table" {
+	if command.QuietTable(cmd) {
 		return command.Print(cmd, c, differ)
 	}
 	if err := command.Print(cmd, c, phases, groups); err != nil || !command.Plain(cmd) {

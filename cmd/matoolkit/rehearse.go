@@ -26,25 +26,42 @@ import (
 // rehearseFlags are the options of a rehearsal.
 type rehearseFlags struct {
 	simulateFlags
-	source, target  string
-	identity        string
-	workers         map[string]string
-	report, json    string
-	parallelism     int
-	graph, exchange time.Duration
-	dispatch        time.Duration
-	copying         time.Duration
-	provision       time.Duration
-	polls           time.Duration
-	sample          int
-	notModelled     []string
-	allowQuery      bool
-	compare         compareFlags
+	source, target string
+	identity       string
+	workers        map[string]string
+	report, json   string
+	assumed        rehearse.Assumptions
+	sample         int
+	notModelled    []string
+	allowQuery     bool
+	compare        compareFlags
 }
 
+// seconds is the flag of a duration that is kept in seconds.
+type seconds struct{ of *float64 }
+
+func (s seconds) String() string {
+	if s.of == nil { // pflag asks a zero value
+		return ""
+	}
+	return time.Duration(*s.of * float64(time.Second)).String()
+}
+
+// Set implements pflag.Value.
+func (s seconds) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err == nil && d < 0 {
+		err = errors.New("it cannot be negative")
+	}
+	*s.of = d.Seconds()
+	return err
+}
+
+// Type implements pflag.Value.
+func (s seconds) Type() string { return "duration" }
+
 func rehearseCommand() *cobra.Command {
-	f := &rehearseFlags{}
-	a := rehearse.DefaultAssumptions()
+	f := &rehearseFlags{assumed: rehearse.DefaultAssumptions()}
 	c := &cobra.Command{
 		Use: "rehearse <file>", Short: "Rehearse a migration on copies of the tenants", Args: command.Needs("the file"),
 		Long: `Runs a whole migration on this machine, on copies of the real tenants, with the engine and
@@ -114,14 +131,13 @@ the same members failed at the same steps, and each phase took as long as predic
 	flags.StringVar(&f.report, "report", "", "write the report to this file as a web page")
 	flags.StringVar(&f.json, "json", "", "write the report to this file as JSON")
 	flags.IntVar(&f.sample, "removals", 3, "members whose removal from the batch is rehearsed")
-	flags.IntVar(&f.parallelism, "parallelism", a.Parallelism, "jobs of a worker at once: replicas times MAX_PARALLELISM")
-	span := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-	flags.DurationVar(&f.graph, "graph-latency", span(a.GraphSeconds), "time of a request of Graph")
-	flags.DurationVar(&f.exchange, "exchange-latency", span(a.ExchangeSeconds), "time of a command of Exchange Online")
-	flags.DurationVar(&f.dispatch, "dispatch-latency", span(a.DispatchSeconds), "time from the result of a step to the next step's job at its worker")
-	flags.DurationVar(&f.copying, "copy-time", span(a.CopySeconds), "time in which Microsoft copies a mailbox, and again completes its move")
-	flags.DurationVar(&f.provision, "provision-time", span(a.ProvisionSeconds), "time from a licence to the mailbox")
-	flags.DurationVar(&f.polls, "least-poll", span(a.PollSeconds), "least interval of polls; 0 keeps those of the runbook")
+	flags.IntVar(&f.assumed.Parallelism, "parallelism", f.assumed.Parallelism, "jobs of a worker at once: replicas times MAX_PARALLELISM")
+	flags.Var(seconds{&f.assumed.GraphSeconds}, "graph-latency", "time of a request of Graph")
+	flags.Var(seconds{&f.assumed.ExchangeSeconds}, "exchange-latency", "time of a command of Exchange Online")
+	flags.Var(seconds{&f.assumed.DispatchSeconds}, "dispatch-latency", "time from the result of a step to the next step's job at its worker")
+	flags.Var(seconds{&f.assumed.CopySeconds}, "copy-time", "time in which Microsoft copies a mailbox, and again completes its move")
+	flags.Var(seconds{&f.assumed.ProvisionSeconds}, "provision-time", "time from a licence to the mailbox")
+	flags.Var(seconds{&f.assumed.PollSeconds}, "least-poll", "least interval of polls; 0 keeps those of the runbook")
 	flags.StringArrayVar(&f.notModelled, "not-modelled", nil, "list the entries of this file, too, as --entries writes them; repeatable")
 	flags.StringVar(&f.compare.batch, "compare", "", "compare a rehearsal with this batch, number or name; <file> is its report as JSON")
 	flags.StringVar(&f.compare.entries, "entries", "", "with --compare: add the differences to this file of entries for --not-modelled")
@@ -203,28 +219,10 @@ func (f *rehearseFlags) config(file string) (rehearse.Config, error) {
 		}
 		c.NotModelled = rehearse.MergeNotModelled(c.NotModelled, entries)
 	}
-	if f.parallelism < 1 || f.sample < 0 {
+	if f.assumed.Parallelism < 1 || f.sample < 0 {
 		return c, exit.Usage(errors.New("--parallelism must be at least 1, and --removals at least 0"))
 	}
-	c.Assumed = rehearse.DefaultAssumptions()
-	c.Assumed.Parallelism = f.parallelism
-	for _, d := range []struct {
-		name string
-		from time.Duration
-		to   *float64
-	}{
-		{"graph-latency", f.graph, &c.Assumed.GraphSeconds},
-		{"exchange-latency", f.exchange, &c.Assumed.ExchangeSeconds},
-		{"dispatch-latency", f.dispatch, &c.Assumed.DispatchSeconds},
-		{"copy-time", f.copying, &c.Assumed.CopySeconds},
-		{"provision-time", f.provision, &c.Assumed.ProvisionSeconds},
-		{"least-poll", f.polls, &c.Assumed.PollSeconds},
-	} {
-		if d.from < 0 {
-			return c, exit.Usage(fmt.Errorf("--%s cannot be negative", d.name))
-		}
-		*d.to = d.from.Seconds()
-	}
+	c.Assumed = f.assumed
 	return c, nil
 }
 
@@ -313,7 +311,7 @@ func printRehearsal(cmd *cobra.Command, r *rehearse.Report) error {
 	for _, k := range r.Calls {
 		calls.Rows = append(calls.Rows, []any{k.Tenant, k.Kind, k.Total, k.Busiest, k.Limit})
 	}
-	if cmd.Flag("quiet").Value.String() == "true" && cmd.Flag("output").Value.String() == "table" {
+	if command.QuietTable(cmd) {
 		return command.Print(cmd, r, failed)
 	}
 	if err := command.Print(cmd, r, errorsTable, phases, licenses, calls); err != nil || !command.Plain(cmd) {

@@ -118,7 +118,7 @@ func TestRehearseRefuses(t *testing.T) {
 		{[]string{"--source", redacted, "--target", redacted}, "--source and --target are both " + redacted},
 		{[]string{"--target", example("target.json"), "--worker", "worker-source=source"}, "there is no copy of the tenant source"},
 		{[]string{"--target", example("target.json"), "--parallelism", "0"}, "--parallelism must be at least 1"},
-		{[]string{"--target", example("target.json"), "--copy-time", "-1s"}, "--copy-time cannot be negative"},
+		{[]string{"--target", example("target.json"), "--copy-time", "-1s"}, "\"--copy-time\" flag: it cannot be negative"},
 		{[]string{"--target", example("target.json"), "--functions", "nowhere"}, "--functions: the directory"},
 	} {
 		status, _, errs := rehearsed(t, append(good[:len(good):len(good)], tc.args...)...)

@@ -225,7 +225,7 @@ func printTimeline(cmd *cobra.Command, t *simulate.Timeline, loc *time.Location)
 	for _, f := range t.Functions {
 		functions.Rows = append(functions.Rows, []any{f.Name, f.Jobs, f.Retries, f.Polls, f.BusiestHour, at(&f.BusiestAt)})
 	}
-	if cmd.Flag("quiet").Value.String() == "true" && cmd.Flag("output").Value.String() == "table" {
+	if command.QuietTable(cmd) {
 		return command.Print(cmd, t, failed)
 	}
 	if err := command.Print(cmd, t, events, calendar, phases, functions, members); err != nil || !command.Plain(cmd) {

@@ -71,6 +71,11 @@ func ReadFile(cmd *cobra.Command) func(path string, limit int64) ([]byte, error)
 // Plain reports whether results are printed as tables with everything beside them.
 func Plain(cmd *cobra.Command) bool { return consoleOf(cmd).Plain() }
 
+// QuietTable reports whether tables are printed with nothing beside them.
+func QuietTable(cmd *cobra.Command) bool {
+	return cmd.Flag("quiet").Value.String() == "true" && cmd.Flag("output").Value.String() == "table"
+}
+
 // Failed returns the error of a command that has printed its failure: status exit.Failed.
 func Failed() error { return &exit.Error{Status: exit.Failed} }
 
