@@ -117,6 +117,23 @@ func TestABatchThatListsItsItemsSaysSo(t *testing.T) {
 	s.wantRefreshed(b.ID, api.PipelineCompleted, 2)
 }
 
+func TestAShadowOfTheSameItemsIsComparedByTheEarlierResult(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false, inMemory)
+	s.publish(lister)
+	s.setRouting(api.RoutingRequest{Shadow: new(true), FingerprintOutput: new("Bundle")})
+	s.script = listerScript(lists(3, "a"))
+	for _, want := range []api.PipelineStatus{api.PipelineCompleted, api.PipelineCached} {
+		b := must(s.app.StartPipeline(s.ctx, ada, "bundle", api.PipelineRequest{Owner: "octo", Shadow: true}))(t)
+		s.deliverAll()
+		s.wantRefreshed(b.ID, want, 3)
+		c := must(s.app.ReportComparison(s.ctx, ada, "bundle", b.ID, api.ComparisonRequest{Fingerprint: "bundle-of-1", Milliseconds: 1}))(t)
+		if c.Outcome != api.ComparisonSame {
+			t.Errorf("batch %d, %s: %+v", b.ID, want, c)
+		}
+	}
+}
+
 func TestAListOfTheSameItemsEndsWithTheEarlierResult(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.publish(lister)

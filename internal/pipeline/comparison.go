@@ -24,11 +24,11 @@ const (
 	maxFingerprint        = 200 // bytes
 	maxComparedError      = 500 // bytes that are kept of an error
 	maxComparedTime       = 7 * 24 * time.Hour
-	// settledAtOnce is how many comparisons a tick stores in one write, with their counts.
-	settledAtOnce = 40
+	// comparedPerWrite is how many comparisons a tick stores in one write, with their counts.
+	comparedPerWrite = 40
 )
 
-// verdict is a comparison whose shadow has ended.
+// verdict is a comparison with its outcome, which is pending while the shadow runs.
 type verdict struct{ store.Comparison }
 
 // bothSucceeded reports whether the durations of a comparison can be compared.
@@ -79,7 +79,7 @@ func (p *Pipelines) ReportComparison(ctx context.Context, by audit.Caller, name 
 		}}
 		switch {
 		case b.HasEnded():
-			if err := p.settle(ctx, &c, b, r.Output); err != nil {
+			if err := p.decideOutcome(ctx, &c, b, r.Output); err != nil {
 				return err
 			}
 			addVerdict(&sums.Doc, &c)
@@ -133,8 +133,8 @@ func writeComparisons(sums store.Item[store.Comparisons]) store.Write {
 	return store.Replace(sums.Key, sums.Doc, sums.Version)
 }
 
-// settle compares the report of a shadow that has ended with it.
-func (p *Pipelines) settle(ctx context.Context, c *verdict, b *model.Batch, output string) error {
+// decideOutcome compares the report of a shadow that has ended with it.
+func (p *Pipelines) decideOutcome(ctx context.Context, c *verdict, b *model.Batch, output string) error {
 	if b.CompletedAt != nil {
 		c.New.Milliseconds = b.CompletedAt.Sub(b.DetectedAt).Milliseconds()
 	}
@@ -149,6 +149,10 @@ func (p *Pipelines) settle(ctx context.Context, c *verdict, b *model.Batch, outp
 			c.Outcome, c.Reason = api.ComparisonBothFailed, ""
 		}
 		return nil
+	}
+	b, err := p.holder(ctx, b)
+	if err != nil {
+		return err
 	}
 	outputs, err := p.outputs(ctx, b)
 	if err != nil {
@@ -210,11 +214,11 @@ func (p *Pipelines) measure(ctx context.Context, c *verdict) {
 	}
 }
 
-// settleComparisons compares the shadows of a pipeline that have ended since their report.
-func (p *Pipelines) settleComparisons(ctx context.Context, name string, r store.PipelineRouting) error {
+// compareEnded compares the shadows of a pipeline that have ended since their report.
+func (p *Pipelines) compareEnded(ctx context.Context, name string, r store.PipelineRouting) error {
 	for more := true; more; {
 		err := store.RetryOnConflict(ctx, func() (err error) {
-			more, err = p.settlePending(ctx, name, r)
+			more, err = p.comparePending(ctx, name, r)
 			return err
 		})
 		if err != nil {
@@ -224,17 +228,17 @@ func (p *Pipelines) settleComparisons(ctx context.Context, name string, r store.
 	return nil
 }
 
-// settlePending settles some pending comparisons in one write, and reports whether others may be left.
-func (p *Pipelines) settlePending(ctx context.Context, name string, r store.PipelineRouting) (more bool, err error) {
+// comparePending compares some of them in one write, and reports whether others may be left.
+func (p *Pipelines) comparePending(ctx context.Context, name string, r store.PipelineRouting) (more bool, err error) {
 	sums, err := p.readComparisons(ctx, name, r)
 	if err != nil {
 		return false, err
 	}
 	var ops store.Writes
-	var settled []verdict
+	var compared []verdict
 	var left []int
 	for i, id := range sums.Doc.Pending {
-		if len(ops) == settledAtOnce {
+		if len(ops) == comparedPerWrite {
 			left, more = append(left, sums.Doc.Pending[i:]...), true
 			break
 		}
@@ -257,24 +261,24 @@ func (p *Pipelines) settlePending(ctx context.Context, name string, r store.Pipe
 			return false, err
 		}
 		c := verdict{stored.Doc}
-		if err := p.settle(ctx, &c, &b.Doc, r.Output); err != nil {
+		if err := p.decideOutcome(ctx, &c, &b.Doc, r.Output); err != nil {
 			return false, err
 		}
 		addVerdict(&sums.Doc, &c)
-		settled, ops = append(settled, c), append(ops, store.Replace(stored.Key, c.Comparison, stored.Version))
+		compared, ops = append(compared, c), append(ops, store.Replace(stored.Key, c.Comparison, stored.Version))
 	}
 	if len(left) == len(sums.Doc.Pending) {
 		return false, nil
 	}
 	sums.Doc.Pending = left
-	for i := range settled {
-		p.logDiffering(ctx, &settled[i])
+	for i := range compared {
+		p.logDiffering(ctx, &compared[i])
 	}
 	if _, err := p.store.Apply(ctx, append(ops, writeComparisons(sums))); err != nil {
 		return false, err
 	}
-	for i := range settled {
-		p.measure(ctx, &settled[i])
+	for i := range compared {
+		p.measure(ctx, &compared[i])
 	}
 	return more, nil
 }

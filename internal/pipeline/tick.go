@@ -45,7 +45,7 @@ func (p *Pipelines) CheckRoutings(ctx context.Context) (returned map[string]stor
 			failures = append(failures, fmt.Errorf("requests of pipeline %s: %w", name, err))
 		}
 		if r.ShadowSince != nil {
-			if err := p.settleComparisons(ctx, name, r); err != nil {
+			if err := p.compareEnded(ctx, name, r); err != nil {
 				failures = append(failures, fmt.Errorf("comparisons of pipeline %s: %w", name, err))
 			}
 		}
