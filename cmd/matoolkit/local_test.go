@@ -2,12 +2,21 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
@@ -15,6 +24,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/system"
+	"github.com/matoolkit/matoolkit/local/tenant"
+	"github.com/matoolkit/matoolkit/local/tenant/population"
 )
 
 func TestWrongUsageOfLocalIsReportedAsSuch(t *testing.T) {
@@ -92,6 +103,71 @@ func TestEnvironmentsOfWorkersOfTenants(t *testing.T) {
 			t.Errorf("%v and another tenant: status %d, %s", where, status, errs.String())
 		}
 	}
+}
+
+// TestUpWithACopy seeds the copy of a real tenant, whose secret is in the file of the endpoints only.
+func TestUpWithACopy(t *testing.T) {
+	t.Parallel()
+	folder, seed, file := t.TempDir(), filepath.Join(t.TempDir(), "seed.json"), filepath.Join(t.TempDir(), "endpoints.json")
+	err := population.Write(folder, "7e4a1c52-0000-4000-8000-00000000000a", tenant.Seed{}, 1)
+	if err == nil {
+		err = os.WriteFile(seed, []byte(`{"users": [{"userPrincipalName": "ada@contoso.com", "mailNickname": "ada", "displayName": "Ada", "accountEnabled": true}]}`), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var out, errs testenv.Buffer
+	root := cli.NewRoot(command.Environment{Stdout: &out, Stderr: &errs})
+	root.AddCommand(localCommand())
+	root.SetArgs([]string{"local", "up", "--parts", "identity", "--ephemeral", "--free-ports", "--endpoints", file, "--tenants", "source=" + folder, "--seed", "source=" + seed, "--verbose"})
+	ended := make(chan int, 1)
+	go func() { ended <- cli.Execute(ctx, root) }()
+	var e system.Endpoints
+	testenv.Eventually(t, "the system is ready", func() bool {
+		e, err = system.ReadEndpoints(file)
+		return err == nil || len(ended) > 0
+	})
+	worker := e.Workers["source"]
+	credential := testenv.Must(azidentity.NewClientSecretCredential(worker["TARGET_TENANT_ID"], worker["APP_ID"], worker["APP_SECRET"], &azidentity.ClientSecretCredentialOptions{
+		ClientOptions:            azcore.ClientOptions{Cloud: cloud.Configuration{ActiveDirectoryAuthorityHost: worker["AZURE_AUTHORITY_HOST"]}, Transport: trusting(t, worker["EXTRA_CA_FILE"])},
+		DisableInstanceDiscovery: true,
+	}))(t)
+	token := testenv.Must(credential.GetToken(t.Context(), policy.TokenRequestOptions{Scopes: []string{entra.GraphAudience + "/.default"}}))(t)
+	for _, tc := range []struct {
+		path, token string
+		want        int
+	}{
+		{"/tenants/source/_local/state", "", http.StatusNotFound},
+		{"/v1.0/users/ada@contoso.com", "", http.StatusUnauthorized},
+		{"/v1.0/users/ada@contoso.com", token.Token, http.StatusOK},
+	} {
+		r := testenv.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, e.TenantURL+tc.path, nil))(t)
+		if tc.token != "" {
+			r.Header.Set("Authorization", "Bearer "+tc.token)
+		}
+		response := testenv.Must(http.DefaultClient.Do(r))(t)
+		response.Body.Close()
+		if response.StatusCode != tc.want {
+			t.Errorf("%s: %s, want %d", tc.path, response.Status, tc.want)
+		}
+	}
+	stop()
+	if status := <-ended; status != exit.OK || strings.Contains(out.String()+errs.String(), worker["APP_SECRET"]) {
+		t.Errorf("status %d\n%s%s", status, out.String(), errs.String())
+	}
+	if info := testenv.Must(os.Stat(file))(t); info.Mode().Perm() != 0o600 {
+		t.Errorf("the file of the endpoints has the mode %v", info.Mode())
+	}
+}
+
+// trusting returns a client that trusts the CA of a local system.
+func trusting(t *testing.T, caFile string) *http.Client {
+	t.Helper()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(testenv.Must(os.ReadFile(caFile))(t))
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
 }
 
 // A part that is not started is known when its address is given.

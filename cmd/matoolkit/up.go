@@ -30,6 +30,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/github"
 	"github.com/matoolkit/matoolkit/local/system"
+	"github.com/matoolkit/matoolkit/local/tenant"
 )
 
 // upFlags are the options of local up.
@@ -342,9 +343,19 @@ func (f seedFile) add(ctx context.Context, s *system.System) error {
 	if err != nil {
 		return err
 	}
-	address := s.TenantURL()
+	address, server := s.TenantURL(), s.Tenant
 	if f.tenant != "" {
 		address = s.TenantURLOf(f.tenant)
 	}
-	return demo.Seed(ctx, address, body)
+	if s.Tenants != nil {
+		server = s.Tenants.Tenant(f.tenant)
+	}
+	if server == nil { // it runs elsewhere
+		return demo.Seed(ctx, address, body)
+	}
+	seed, err := tenant.ParseSeed(body)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.file, err)
+	}
+	return server.Seed(seed)
 }

@@ -76,7 +76,7 @@ func rehearsals(ctx context.Context, c Config) (r *rehearsed, err error) {
 	for _, t := range named {
 		c.progress("export %s", t.Name)
 		took, err := b.command(ctx, map[string]string{
-			"MATOOLKIT_AUTHORITY": b.endpoints.CLI["MATOOLKIT_AUTHORITY"], "MATOOLKIT_CA_FILE": b.endpoints.CLI["MATOOLKIT_CA_FILE"], "MATOOLKIT_EXPORT_CLIENT_SECRET": t.WorkerSecret,
+			"MATOOLKIT_AUTHORITY": b.endpoints.CLI["MATOOLKIT_AUTHORITY"], "MATOOLKIT_CA_FILE": b.endpoints.CLI["MATOOLKIT_CA_FILE"], "MATOOLKIT_EXPORT_CLIENT_SECRET": b.endpoints.Workers[t.Name]["APP_SECRET"],
 		}, "tenant", "export", "--tenant", t.TenantID, "--app", t.WorkerClientID, "--graph-url", b.endpoints.TenantURL, "--exchange-url", b.endpoints.TenantURL,
 			"--mailbox-details", "none", "--out", b.file(t.Name))
 		if err != nil {

@@ -131,6 +131,7 @@ type System struct {
 	ARM        *arm.Server           // nil without containers
 	Host       *functionshost.Server //
 	clock      *clock.Clock
+	copies     bool   // the tenants have people of real ones
 	listed     []Part // parts that Endpoints lists
 	caFile     string
 	lines      []Line
@@ -157,7 +158,7 @@ func Start(ctx context.Context, c Config) (*System, error) {
 	}
 	s := At(c)
 	s.listed = slices.Clone(c.Elsewhere)
-	if err := s.openClock(); err != nil {
+	if err := errors.Join(s.protectCopies(), s.openClock()); err != nil {
 		return nil, err
 	}
 	if slices.Contains(c.Parts, Host) {

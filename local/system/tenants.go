@@ -46,7 +46,10 @@ func (s *System) startSeveral(ctx context.Context) (err error) {
 		if t.Snapshot = s.config.Snapshots[n.Name]; t.Snapshot != nil {
 			t.Seed.Users[0]["mailNickname"] = "matoolkit-local-admin" // a real tenant can have an admin
 		}
-		if t.DataDir, err = s.dir("tenant-" + n.Name); err != nil {
+		if t.DataDir, err = s.dir(stateOf(n)); err == nil {
+			err = s.keepCopy(t.DataDir, n)
+		}
+		if err != nil {
 			return err
 		}
 		g.Tenants = append(g.Tenants, t)
@@ -69,6 +72,7 @@ const moveDelay = 2 * time.Second
 func (s *System) tenantConfig(id, adminID, adminUPN string) tenant.Config {
 	return tenant.Config{
 		TenantID: id, MoveDelay: moveDelay, VerifyToken: s.Entra.VerifyToken, Roles: s.graphRoles, Logger: s.config.Logger,
+		NoLocalEndpoint: s.copies,
 		Seed: &tenant.Seed{
 			Users: []tenant.User{{
 				"id": adminID, "userPrincipalName": adminUPN, "mailNickname": "admin", "displayName": "Avery Admin", "accountEnabled": true,
@@ -143,6 +147,11 @@ func TenantsIn(dataDir string) (tenants []entra.Named, err error) {
 	}
 	if err == nil {
 		tenants, err = entra.NamedTenants(names...)
+	}
+	for i := range tenants {
+		if err == nil {
+			tenants[i], _, err = copyIn(dataDir, tenants[i])
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)

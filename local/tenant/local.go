@@ -177,7 +177,7 @@ func (s *Server) serveLocal(w http.ResponseWriter, r *http.Request, path []strin
 		return
 	}
 	if s.cfg.NoLocalEndpoint {
-		fail(http.StatusNotFound, errors.New("tenant: the local admin endpoint is off"))
+		fail(http.StatusNotFound, errors.New("tenant: the local admin endpoint is off: it shows the copies of real tenants to everyone"))
 		return
 	}
 	switch r.Method + " " + strings.Join(path, "/") {

@@ -1,9 +1,12 @@
 package tenant
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +39,20 @@ type Seed struct {
 	Policies      []Policy       `json:"policies,omitempty"`
 	ContentTasks  []ContentTask  `json:"contentTasks,omitempty"`  // left as they are where the source has one
 	MigrationJobs []MigrationJob `json:"migrationJobs,omitempty"` // left as they are where the name exists
+}
+
+// ParseSeed parses a seed in JSON and refuses what it does not know.
+func ParseSeed(text []byte) (Seed, error) {
+	var seed Seed
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&seed); err != nil {
+		return seed, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return seed, errors.New("more than one JSON value")
+	}
+	return seed, nil
 }
 
 // SeedGroup is a group with its members by object id or user principal name. A

@@ -1,15 +1,12 @@
 package rehearse
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/matoolkit/matoolkit/internal/snapshot"
 	"github.com/matoolkit/matoolkit/local/entra"
+	"github.com/matoolkit/matoolkit/local/tenant"
 )
 
 // ReadTenant opens a copy of a tenant: the folder of a snapshot, or a file in the form of a seed. identityFile has the private
@@ -33,13 +30,8 @@ func ReadTenant(name, path, identityFile string) (Tenant, error) {
 	if err != nil {
 		return t, err
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&t.Seed); err != nil {
+	if t.Seed, err = tenant.ParseSeed(text); err != nil {
 		return t, fmt.Errorf("%s: %w", path, err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return t, fmt.Errorf("%s: more than one JSON value", path)
 	}
 	return t, nil
 }
