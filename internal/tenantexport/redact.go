@@ -72,8 +72,26 @@ func (r *redactor) object(kind snapshot.Kind, object any) (any, error) {
 	case snapshot.OrganizationHolds:
 		name, _ := value.(string)
 		return r.hold(name), nil
+	case snapshot.DeletedUsers:
+		u, _ := value.(map[string]any)
+		return r.deletedUser(u), nil
 	}
 	return r.walk("", value, kind == snapshot.Policies), nil
+}
+
+// deletedUser redacts a user in the deleted items, whose sign-in name begins with the id without dashes. Both parts are redacted as
+// elsewhere, so that another user's name is still the same.
+func (r *redactor) deletedUser(u map[string]any) any {
+	id, _ := u["id"].(string)
+	name, _ := u["userPrincipalName"].(string)
+	prefix := strings.ReplaceAll(id, "-", "")
+	if prefix == "" || len(name) < len(prefix) || !strings.EqualFold(name[:len(prefix)], prefix) {
+		return r.walk("", u, false)
+	}
+	delete(u, "userPrincipalName")
+	r.walk("", u, false)
+	u["userPrincipalName"] = strings.ReplaceAll(r.text(id), "-", "") + r.text(name[len(prefix):])
+	return u
 }
 
 // walk redacts a value of a property. In policies, only names and ids are redacted: other texts are keywords, such as All or

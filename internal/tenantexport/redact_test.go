@@ -29,7 +29,7 @@ func TestRedactionKeepsTheStructure(t *testing.T) {
 	}
 	for _, entry := range testenv.Must(os.ReadDir(c.Dir))(t) {
 		content := testenv.Must(os.ReadFile(filepath.Join(c.Dir, entry.Name())))(t)
-		for _, secret := range []string{"contoso", "fabrikam", "astrid", "lindqvist", "ben", "carl", "inner", "outer", "away", "blue", "värmland", "grace", "hopper", "00000000-0000-4000-8000-0000000000", "7cfb3034", "aaaa3034", tenant.DefaultTenantID} {
+		for _, secret := range []string{"contoso", "fabrikam", "astrid", "lindqvist", "ben", "carl", "inner", "outer", "away", "blue", "värmland", "grace", "hopper", "00000000-0000-4000-8000-0000000000", "00000000000040008000", "7cfb3034", "aaaa3034", tenant.DefaultTenantID} {
 			if entry.Name() == "licenses-0001.jsonl" { // of products
 				continue
 			}
@@ -41,7 +41,7 @@ func TestRedactionKeepsTheStructure(t *testing.T) {
 	seed := load(t, c.Dir, "")
 	start(t, tenant.Config{Seed: seed}) // a local tenant takes it
 	astrid, ben, guest := seed.Users[0], seed.Users[1], seed.Users[2]
-	mailbox := seed.Recipients[0]
+	mailbox, deleted := seed.Recipients[0], seed.DeletedUsers[0]
 	conditions := seed.Policies[0]["conditions"].(map[string]any)
 	applications := conditions["applications"].(map[string]any)
 	equal := map[string][2]string{
@@ -64,6 +64,9 @@ func TestRedactionKeepsTheStructure(t *testing.T) {
 		"the last part of an X500 address":       {mailbox.EmailAddresses[2][strings.LastIndex(mailbox.EmailAddresses[2], "=")+1:], local(astrid.UPN())},
 		"contact's primary and external address": {strings.TrimPrefix(seed.Recipients[3].EmailAddresses[0], "SMTP:"), seed.Recipients[3].ExternalEmailAddress},
 		"domain of the guest and of the contact": {domain(guest.Text("mail")), domain(seed.Recipients[3].ExternalEmailAddress)},
+		"deleted user and contact":               {local(deleted.SignInName()), local(seed.Recipients[3].EmailAddresses[0])},
+		"domain of the deleted user":             {domain(deleted.UPN()), domain(astrid.UPN())},
+		"id in the name of the deleted user":     {strings.TrimSuffix(deleted.UPN(), deleted.SignInName()), strings.ReplaceAll(deleted.ID(), "-", "")},
 		"suffix of the initial domain":           {strings.TrimLeft(seed.VerifiedDomains[1], "abcdefghijklmnopqrstuvwxyz0123456789-"), ".onmicrosoft.com"},
 		"action of the retention policy":         {mailbox.Holds.InPlace[0][len(mailbox.Holds.InPlace[0])-2:], ":1"},
 		"prefix of the organization's hold":      {seed.OrganizationHolds[0][:3], "mbx"},

@@ -172,7 +172,7 @@ func everything() *tenant.Seed {
 			{"id": id(2), "userPrincipalName": "ben@contoso.com", "displayName": "Ben Carter", "accountEnabled": false, "onPremisesSyncEnabled": true},
 			{"id": id(3), "userPrincipalName": "astrid_fabrikam.com#EXT#@contoso.onmicrosoft.com", "displayName": "Astrid Lindqvist", "userType": "Guest", "mail": "astrid@fabrikam.com", "mailNickname": "astrid_fabrikam.com#EXT#"},
 		},
-		DeletedUsers: []tenant.User{{"id": id(4), "userPrincipalName": id(4) + "carl@contoso.com", "deletedDateTime": "2026-03-01T00:00:00Z"}},
+		DeletedUsers: []tenant.User{tenant.User{"id": id(4), "userPrincipalName": "carl@contoso.com"}.Deleted(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))},
 		Groups: []tenant.SeedGroup{
 			{Properties: map[string]any{"id": id(11), "mailNickname": "outer", "securityEnabled": true}, Members: []string{id(12), id(1)}, Owners: []string{id(2)}},
 			{

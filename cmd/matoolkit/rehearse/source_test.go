@@ -47,7 +47,7 @@ func TestMembersComeFromTheCopyOfTheirTenant(t *testing.T) {
 		}
 		seed.Groups = append(seed.Groups, group)
 	})
-	all[0] = testenv.Must(rehearse.ReadTenant("source", exported(t, all[0]), ""))(t)
+	all[0] = testenv.Must(rehearse.ReadTenant("source", exported(t, all[0], false), ""))(t)
 	c := rehearse.Config{Runbook: []byte(groupWave), FromSource: true, Start: start, Tenants: all, Assumed: rehearse.DefaultAssumptions(), Sample: 1}
 	r := testenv.Must(rehearse.Run(t.Context(), c))(t)
 	if len(r.Batches) != 1 || !slices.Equal(slices.Sorted(slices.Values(r.Batches[0].Members)), []string{"ada@contoso.com", "ben@contoso.com"}) || !r.Complete {
