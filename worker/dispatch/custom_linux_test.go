@@ -14,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/custom"
+	"github.com/matoolkit/matoolkit/worker/dispatch"
 )
 
 // When the result of a job that expired is there, all processes of its custom function
@@ -32,9 +33,9 @@ func TestNothingOfACustomFunctionOutlivesItsJob(t *testing.T) {
 	}
 	set := testenv.Must(custom.Load(custom.Config{Dir: dir, Getenv: os.Getenv}))(t)
 	functions := testenv.Must(catalog.New(set.Functions()...))(t)
-	b := start(t, functions, options{})
+	b := start(t, functions, options{config: dispatch.Config{Now: standstill}})
 	j := job(1)
-	expires := time.Now().Add(time.Second)
+	expires := standstill().Add(3 * time.Second) // from when it is begun, for the script to write its files
 	j.ExpiresAt, j.Parameters = &expires, []byte(`{"N":"1"}`)
 	b.send(t, j)
 	got := b.result(t)
