@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
@@ -115,24 +116,26 @@ func TestOutcomeSettlesTheMessage(t *testing.T) {
 
 func TestLockIsRenewedWhileTheCallRuns(t *testing.T) {
 	t.Parallel()
-	var renewals, calls atomic.Int64
-	enough := make(chan struct{})
-	s := start(t, 400*time.Millisecond, func(_ context.Context, c memory.Call) memory.Verdict {
-		if c.Operation == memory.OpRenew && renewals.Add(1) == 3 {
-			close(enough)
-		}
-		return memory.Verdict{}
-	}, func(context.Context, message.Delivery) error {
-		calls.Add(1)
+	synctest.Test(t, func(t *testing.T) { // whose clock no stall of the machine moves
+		var renewals, calls atomic.Int64
+		enough := make(chan struct{})
+		s := start(t, time.Minute, func(_ context.Context, c memory.Call) memory.Verdict {
+			if c.Operation == memory.OpRenew && renewals.Add(1) == 3 {
+				close(enough)
+			}
+			return memory.Verdict{}
+		}, func(context.Context, message.Delivery) error {
+			calls.Add(1)
+			<-enough
+			return nil
+		}, func(c *consumer.Config) { c.Deadline = time.Hour })
+		s.send("1")
 		<-enough
-		return nil
+		s.stop()
+		if left := s.left(); calls.Load() != 1 || len(left) > 0 {
+			t.Errorf("%d calls, left: %q", calls.Load(), left)
+		}
 	})
-	s.send("1")
-	<-enough
-	s.stop()
-	if left := s.left(); calls.Load() != 1 || len(left) > 0 {
-		t.Errorf("%d calls, left: %q", calls.Load(), left)
-	}
 }
 
 func TestCallsAreBounded(t *testing.T) {
