@@ -76,5 +76,5 @@ func TestPipelineWhoseItemsAFunctionLists(t *testing.T) {
 	s.type_(0, "pipeline", "start", "bundle", "--owner", "octo", "--force", "--wait")
 	s.type_(1, "pipeline", "start", "bundle", "--owner", "bad", "--wait")
 	s.type_(0, "batch", "phases", "1")
-	golden(t, "pipeline-source", standing.ReplaceAllString(s.String(), ""))
+	golden(t, "pipeline-source", tookAndNote.ReplaceAllString(standing.ReplaceAllString(s.String(), ""), "Z  <1s   "))
 }
