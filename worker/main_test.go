@@ -172,6 +172,12 @@ func newOrchestrator(t *testing.T, ctx context.Context, connection string) *orch
 // do sends one job and waits for its result.
 func (o *orchestrator) do(t *testing.T, ctx context.Context, function string, params map[string]any) message.Result {
 	t.Helper()
+	return o.result(t, ctx, o.send(t, ctx, function, params))
+}
+
+// send sends one job.
+func (o *orchestrator) send(t *testing.T, ctx context.Context, function string, params map[string]any) message.Job {
+	t.Helper()
 	o.steps++
 	raw := testenv.Must(json.Marshal(params))(t)
 	job := message.Job{
@@ -186,6 +192,12 @@ func (o *orchestrator) do(t *testing.T, ctx context.Context, function string, pa
 	}, nil); err != nil {
 		t.Fatal(err)
 	}
+	return job
+}
+
+// result waits for the result of a job.
+func (o *orchestrator) result(t *testing.T, ctx context.Context, job message.Job) message.Result {
+	t.Helper()
 	var result message.Result
 	if err := json.Unmarshal(o.receive(t, ctx, message.TypeWorkerResult), &result); err != nil {
 		t.Fatal(err)
@@ -282,7 +294,7 @@ func TestWorkerStartsBeforeTheBroker(t *testing.T) {
 // idle; no message follows it.
 func TestWorkerSendsHeartbeats(t *testing.T) {
 	t.Parallel()
-	for note, idle := range map[string]string{"told to stop": "0", "idle": "1"} {
+	for note, idle := range map[string]string{"told to stop": "0", "idle": "2"} {
 		t.Run(note, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
@@ -294,10 +306,10 @@ func TestWorkerSendsHeartbeats(t *testing.T) {
 			getenv := environment(map[string]string{
 				program.EnvWorkerID: "worker-01", program.EnvBusString: broker.ConnectionString(), program.EnvIdle: idle, program.EnvParallelism: "5", envNoOp: "1",
 			})
-			go func() { stopped <- run(workerCtx, getenv, &testenv.Buffer{}) }()
-
 			o := newOrchestrator(t, ctx, broker.ConnectionString())
-			if got := o.do(t, ctx, "No-Op", nil); got.Status != message.StatusSuccess {
+			job := o.send(t, ctx, "No-Op", nil) // for the worker to find: it may be idle before a later one reaches it
+			go func() { stopped <- run(workerCtx, getenv, &testenv.Buffer{}) }()
+			if got := o.result(t, ctx, job); got.Status != message.StatusSuccess {
 				t.Fatalf("got %+v", got.Error)
 			}
 			if idle == "0" {

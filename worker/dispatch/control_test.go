@@ -335,7 +335,7 @@ func TestNoJobBeginsWithoutControls(t *testing.T) {
 	controls := &fixedControls{changed: make(chan struct{}), err: errors.New("no controls")}
 	f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
 	loop := testenv.Must(dispatch.New(dial(t, b.server.ConnectionString()), f, dispatch.Config{
-		WorkerID: workerID, MaxParallelism: 1, IdleTimeout: 100 * time.Millisecond, Controls: controls, Log: slog.New(slog.DiscardHandler),
+		WorkerID: workerID, MaxParallelism: 1, IdleTimeout: time.Second, Controls: controls, Log: slog.New(slog.DiscardHandler),
 	}))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -346,12 +346,11 @@ func TestNoJobBeginsWithoutControls(t *testing.T) {
 	}()
 	b.send(t, job(1))
 	other := &function{run: func(context.Context, string, []byte) (any, error) { return map[string]any{"Other": true}, nil }}
-	stopOther, otherStopped := work(t, dial(t, b.server.ConnectionString()), other, dispatch.Config{})
+	_, otherStopped := work(t, dial(t, b.server.ConnectionString()), other, dispatch.Config{IdleTimeout: 2 * time.Second})
 	if got := b.result(t); string(got.Result) != `{"Other":true}` {
 		t.Errorf("got %s", got.Result)
 	}
-	stopOther()
-	await(t, "the other worker stops", otherStopped)
+	await(t, "the other worker is idle, later than the one without controls would be", otherStopped)
 	if err := loop.Ready(); err == nil || err.Error() != "no controls" {
 		t.Errorf("ready is %v", err)
 	}

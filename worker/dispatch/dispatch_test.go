@@ -485,19 +485,25 @@ func TestShutdownGivesBackWhatDoesNotEndInTime(t *testing.T) {
 
 func TestIdleWorkerStops(t *testing.T) {
 	t.Parallel()
+	b := &bus{server: serve(t, "127.0.0.1:0", servicebus.DefaultTopology())}
+	b.client = connect(t, b.server.ConnectionString())
+	b.open(t)
+	b.send(t, job(1)) // for the worker to find: it may be idle before a later one reaches it
 	release := make(chan struct{})
 	f := until(release)
-	b := start(t, f, options{config: dispatch.Config{MaxParallelism: 2, IdleTimeout: 300 * time.Millisecond, ShutdownGrace: patience}})
-	b.send(t, job(1))
+	_, stopped := work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{MaxParallelism: 2, IdleTimeout: time.Second, ShutdownGrace: patience})
 	awaitStart(t, f)
+	other := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())
+	_, idle := work(t, dial(t, other.ConnectionString()), until(nil), dispatch.Config{IdleTimeout: 2 * time.Second})
+	await(t, "a worker without a job is idle, later than this one would be", idle)
 	select {
-	case <-b.stopped:
+	case <-stopped:
 		t.Fatal("stopped while a job ran")
-	case <-time.After(700 * time.Millisecond):
+	default:
 	}
 	close(release)
 	b.result(t)
-	await(t, "the worker stops", b.stopped)
+	await(t, "the worker stops", stopped)
 }
 
 func TestBrokerThatComesAndGoes(t *testing.T) {

@@ -446,9 +446,9 @@ func TestAWorkerThatIsCutOffIsNotIdle(t *testing.T) {
 			l := newLine(t, b.server.Addr)
 			away(l)
 			f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
-			_, stopped := work(t, dial(t, l.connectionString()), f, dispatch.Config{IdleTimeout: 500 * time.Millisecond})
+			_, stopped := work(t, dial(t, l.connectionString()), f, dispatch.Config{IdleTimeout: time.Second})
 			other := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())
-			_, idle := work(t, dial(t, other.ConnectionString()), f, dispatch.Config{IdleTimeout: time.Second})
+			_, idle := work(t, dial(t, other.ConnectionString()), f, dispatch.Config{IdleTimeout: 2 * time.Second})
 			await(t, "a worker with a broker is idle, later than this one would be", idle)
 			select {
 			case <-stopped:
