@@ -246,13 +246,13 @@ func TestCollectorThatIsAwayHoldsNobodyUp(t *testing.T) {
 		}
 		began := time.Now()
 		counter, _ := p.Meter("m").Int64Counter("c")
-		for range 20_000 { // ten times what the queue holds
+		for range 5_000 { // more than twice what the queue holds
 			_, span := p.Tracer("t").Start(t.Context(), "s")
 			counter.Add(t.Context(), 1)
 			span.End()
 		}
 		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("%s: 20,000 spans took %s", endpoint, took)
+			t.Errorf("%s: 5,000 spans took %s", endpoint, took)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		began = time.Now()
