@@ -358,26 +358,38 @@ func (m *machine) log(name string) string {
 	return strings.Join(lines[max(0, len(lines)-30):], "\n")
 }
 
-// addresses are free ports below those that outgoing connections take, which
-// would be in the way of a part that starts again.
+// ports are those that machines of this process have had. A port stays taken: a part that is down for a while needs
+// its own again.
+var ports = struct {
+	sync.Mutex
+	taken map[int]bool
+}{taken: map[int]bool{}}
+
+// freeAddress returns an address that no machine has had, with a free port below those that outgoing connections take,
+// which would be in the way of a part that starts again.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	ports.Lock()
+	defer ports.Unlock()
+	for range 1000 {
+		port := 20000 + rand.IntN(12000)
+		if ports.taken[port] {
+			continue
+		}
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		if l, err := net.Listen("tcp", address); err == nil {
+			l.Close()
+			ports.taken[port] = true
+			return address
+		}
+	}
+	t.Fatal("there is no free port")
+	return ""
+}
+
+// addresses are those of the parts of one machine.
 func addresses(t *testing.T) system.Addresses {
 	t.Helper()
-	taken := map[int]bool{}
-	free := func() string {
-		for range 1000 {
-			port := 20000 + rand.IntN(12000)
-			address := fmt.Sprintf("127.0.0.1:%d", port)
-			if taken[port] {
-				continue
-			}
-			if l, err := net.Listen("tcp", address); err == nil {
-				l.Close()
-				taken[port] = true
-				return address
-			}
-		}
-		t.Fatal("there is no free port")
-		return ""
-	}
+	free := func() string { return freeAddress(t) }
 	return system.Addresses{ServiceBus: free(), Cosmos: free(), Entra: free(), Tenant: free(), KeyVault: free(), Blob: free(), GitHub: free(), Host: free()}
 }
