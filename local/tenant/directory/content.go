@@ -16,5 +16,5 @@ type ContentTask struct {
 
 // PutContentTask is the next version of a task. A new task takes the place of the last one with its source.
 func PutContentTask(t ContentTask, at time.Time) Change {
-	return Change{kind: "contentTask", id: Fold(t.Source), at: at, contentTask: &t}
+	return Change{kind: contentTaskKind, id: Fold(t.Source), at: at, value: t}
 }

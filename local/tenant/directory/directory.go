@@ -113,60 +113,62 @@ func (d *Directory) Close() error {
 	return d.disk.db.Close()
 }
 
-// Change is one object's next version. Exactly one of the values is set, or
-// none with a kind for a deletion.
-type Change struct {
-	kind         string // "user", "group", "recipient", "batch", "contentTask", "policy", "migrationJob" or "provisioning"
-	id           string
-	at           time.Time
-	user         User
-	group        *Group
-	recipient    *Recipient
-	batch        *MigrationBatch
-	contentTask  *ContentTask
-	policy       Policy
-	migrationJob *MigrationJob
-	provisioning *Provisioning
-}
+// kind is the kind of an object, as it is on disk.
+type kind string
 
-func (c Change) deletes() bool {
-	return c.user == nil && c.group == nil && c.recipient == nil && c.batch == nil && c.contentTask == nil && c.policy == nil && c.migrationJob == nil && c.provisioning == nil
+const (
+	userKind         kind = "user"
+	groupKind        kind = "group"
+	recipientKind    kind = "recipient"
+	batchKind        kind = "batch"
+	contentTaskKind  kind = "contentTask"
+	policyKind       kind = "policy"
+	migrationJobKind kind = "migrationJob"
+	provisioningKind kind = "provisioning"
+)
+
+// Change is one object's next version, or its deletion.
+type Change struct {
+	kind  kind
+	id    string
+	at    time.Time
+	value any // of the type of the kind; nil for a deletion
 }
 
 // PutUser is the next version of a user.
 func PutUser(u User, at time.Time) Change {
-	return Change{kind: "user", id: u.ID(), at: at, user: u}
+	return Change{kind: userKind, id: u.ID(), at: at, value: u}
 }
 
 // PutGroup is the next version of a group.
 func PutGroup(g Group, at time.Time) Change {
-	return Change{kind: "group", id: g.ID(), at: at, group: &g}
+	return Change{kind: groupKind, id: g.ID(), at: at, value: g}
 }
 
 // PutRecipient is the next version of a recipient.
 func PutRecipient(r Recipient, at time.Time) Change {
-	return Change{kind: "recipient", id: r.ExternalDirectoryObjectID, at: at, recipient: &r}
+	return Change{kind: recipientKind, id: r.ExternalDirectoryObjectID, at: at, value: r}
 }
 
 // PutBatch is the next version of a migration batch.
 func PutBatch(b MigrationBatch, at time.Time) Change {
-	return Change{kind: "batch", id: Fold(b.Name), at: at, batch: &b}
+	return Change{kind: batchKind, id: Fold(b.Name), at: at, value: b}
 }
 
 // DeleteBatch is the deletion of a migration batch.
 func DeleteBatch(name string, at time.Time) Change {
-	return Change{kind: "batch", id: Fold(name), at: at}
+	return Change{kind: batchKind, id: Fold(name), at: at}
 }
 
 // DeleteUser is the deletion of a user.
-func DeleteUser(id string, at time.Time) Change { return Change{kind: "user", id: id, at: at} }
+func DeleteUser(id string, at time.Time) Change { return Change{kind: userKind, id: id, at: at} }
 
 // DeleteGroup is the deletion of a group.
-func DeleteGroup(id string, at time.Time) Change { return Change{kind: "group", id: id, at: at} }
+func DeleteGroup(id string, at time.Time) Change { return Change{kind: groupKind, id: id, at: at} }
 
 // DeleteRecipient is the deletion of a recipient.
 func DeleteRecipient(id string, at time.Time) Change {
-	return Change{kind: "recipient", id: id, at: at}
+	return Change{kind: recipientKind, id: id, at: at}
 }
 
 // LeaveGroups are the changes that take an object out of every group that has it as a direct member or owner.
@@ -211,28 +213,23 @@ func (d *Directory) Commit(asOf time.Time, changes ...Change) error {
 func (d *Directory) apply(c Change, asOf time.Time) {
 	d.changed(c.id, c.at, asOf)
 	switch c.kind {
-	case "user", "group", "recipient":
+	case userKind, groupKind, recipientKind:
 		d.applyObject(c, asOf)
-	case "batch":
-		before, _ := d.Batches.Latest(c.id)
-		put(&d.Batches, c, c.batch, asOf)
-		after, _ := d.Batches.Latest(c.id)
+	case batchKind:
+		before, after := put(&d.Batches, c, asOf)
 		d.keys.replace(c.id, batchKeys(before), batchKeys(after))
 		d.DueBatches.changed(c.id)
-	case "policy":
-		put(&d.Policies, c, &c.policy, asOf)
-	case "contentTask":
-		before, _ := d.Contents.Latest(c.id)
-		put(&d.Contents, c, c.contentTask, asOf)
-		d.keys.replaceIDs("contentTask", c.id, []string{Fold(before.ID)}, []string{Fold(c.contentTask.ID)})
-	case "migrationJob":
-		before, _ := d.Jobs.Latest(c.id)
-		put(&d.Jobs, c, c.migrationJob, asOf)
-		after, _ := d.Jobs.Latest(c.id)
+	case policyKind:
+		put(&d.Policies, c, asOf)
+	case contentTaskKind:
+		before, after := put(&d.Contents, c, asOf)
+		d.keys.replaceIDs("contentTask", c.id, []string{Fold(before.ID)}, []string{Fold(after.ID)})
+	case migrationJobKind:
+		before, after := put(&d.Jobs, c, asOf)
 		d.keys.replace(c.id, jobKeys(before), jobKeys(after))
 		d.DueJobs.changed(c.id)
-	case "provisioning":
-		put(&d.Provisionings, c, c.provisioning, asOf)
+	case provisioningKind:
+		put(&d.Provisionings, c, asOf)
 		d.provisioned.changed(c.id)
 	}
 }
@@ -242,29 +239,24 @@ func (d *Directory) applyObject(c Change, asOf time.Time) {
 	d.note(c)
 	keys := d.keysOf(c.id)
 	switch c.kind {
-	case "user":
-		before, _ := d.Users.Latest(c.id)
-		put(&d.Users, c, &c.user, asOf)
-		d.countLicenses(before, c.user)
-	case "group":
-		before, _ := d.Groups.Latest(c.id)
-		put(&d.Groups, c, c.group, asOf)
-		after, _ := d.Groups.Latest(c.id)
+	case userKind:
+		d.countLicenses(put(&d.Users, c, asOf))
+	case groupKind:
+		before, after := put(&d.Groups, c, asOf)
 		d.keys.replaceIDs("member", c.id, before.Members, after.Members)
 		d.keys.replaceIDs("owner", c.id, before.Owners, after.Owners)
-	default:
-		put(&d.Recipients, c, c.recipient, asOf)
+	case recipientKind:
+		put(&d.Recipients, c, asOf)
 	}
 	d.keys.replace(c.id, keys, d.keysOf(c.id))
 }
 
-// put adds the version of a change to its table.
-func put[T any](t *table[T], c Change, value *T, asOf time.Time) {
-	v := version[T]{at: c.at, deleted: c.deletes()}
-	if value != nil {
-		v.value = *value
-	}
-	t.add(c.id, v, asOf)
+// put adds the version of a change to its table, and returns the object before and after. One that does not exist is zero.
+func put[T any](t *table[T], c Change, asOf time.Time) (before, after T) {
+	before, _ = t.Latest(c.id)
+	after, _ = c.value.(T)
+	t.add(c.id, version[T]{at: c.at, value: after, deleted: c.value == nil}, asOf)
+	return before, after
 }
 
 // Fold is s in the form of comparisons.

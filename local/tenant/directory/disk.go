@@ -92,11 +92,11 @@ func (k *disk) save(changes []Change) error {
 
 func saveIn(tx executor, changes []Change) (err error) {
 	for _, c := range changes {
-		if c.deletes() {
+		if c.value == nil {
 			_, err = tx.Exec(`DELETE FROM object WHERE kind = ? AND id = ?`, c.kind, c.id)
 		} else {
 			var body []byte
-			if body, err = c.body(); err == nil {
+			if body, err = json.Marshal(c.value); err == nil {
 				_, err = tx.Exec(`INSERT INTO object (kind, id, body) VALUES (?, ?, ?)
 					ON CONFLICT (kind, id) DO UPDATE SET body = excluded.body`, c.kind, c.id, string(body))
 			}
@@ -108,25 +108,16 @@ func saveIn(tx executor, changes []Change) (err error) {
 	return nil
 }
 
-func (c Change) body() ([]byte, error) {
-	switch c.kind {
-	case "user":
-		return json.Marshal(c.user)
-	case "group":
-		return json.Marshal(c.group)
-	case "batch":
-		return json.Marshal(c.batch)
-	case "policy":
-		return json.Marshal(c.policy)
-	case "contentTask":
-		return json.Marshal(c.contentTask)
-	case "migrationJob":
-		return json.Marshal(c.migrationJob)
-	case "provisioning":
-		return json.Marshal(c.provisioning)
-	default:
-		return json.Marshal(c.recipient)
-	}
+// parsers parse the objects of each kind.
+var parsers = map[kind]func(body []byte) (any, error){
+	userKind: parse[User], groupKind: parse[Group], recipientKind: parse[Recipient], batchKind: parse[MigrationBatch],
+	contentTaskKind: parse[ContentTask], policyKind: parse[Policy], migrationJobKind: parse[MigrationJob], provisioningKind: parse[Provisioning],
+}
+
+func parse[T any](body []byte) (any, error) {
+	var value T
+	err := json.Unmarshal(body, &value)
+	return value, err
 }
 
 // The tables of names that the tenant has as a whole.
@@ -225,31 +216,15 @@ func (k *disk) load(ctx context.Context, d *Directory) error {
 	defer rows.Close()
 	for rows.Next() {
 		var c Change
-		var body string
+		var body []byte
 		if err := rows.Scan(&c.kind, &c.id, &body); err != nil {
 			return fmt.Errorf("tenant: load: %w", err)
 		}
-		switch c.kind {
-		case "user":
-			err = json.Unmarshal([]byte(body), &c.user)
-		case "group":
-			err = json.Unmarshal([]byte(body), &c.group)
-		case "recipient":
-			err = json.Unmarshal([]byte(body), &c.recipient)
-		case "batch":
-			err = json.Unmarshal([]byte(body), &c.batch)
-		case "policy":
-			err = json.Unmarshal([]byte(body), &c.policy)
-		case "contentTask":
-			err = json.Unmarshal([]byte(body), &c.contentTask)
-		case "migrationJob":
-			err = json.Unmarshal([]byte(body), &c.migrationJob)
-		case "provisioning":
-			err = json.Unmarshal([]byte(body), &c.provisioning)
-		default:
-			err = fmt.Errorf("unknown kind")
+		parser := parsers[c.kind]
+		if parser == nil {
+			return fmt.Errorf("tenant: load %s: unknown kind %q", c.id, c.kind)
 		}
-		if err != nil {
+		if c.value, err = parser(body); err != nil {
 			return fmt.Errorf("tenant: load %s %s: %w", c.kind, c.id, err)
 		}
 		d.apply(c, time.Time{})

@@ -15,7 +15,10 @@ type ObjectChange struct {
 // journal has the state of each object that changed since a moment, as it was then.
 type journal map[object]any
 
-type object struct{ kind, id string }
+type object struct {
+	kind kind
+	id   string
+}
 
 // Watch begins to note what changes, anew if it is noted already.
 func (d *Directory) Watch() { d.journal = journal{} }
@@ -33,15 +36,15 @@ func (d *Directory) note(c Change) {
 // latest is the latest state of an object, nil for none.
 func (d *Directory) latest(o object) any {
 	switch o.kind {
-	case "user":
+	case userKind:
 		if u, exists := d.Users.Latest(o.id); exists {
 			return u
 		}
-	case "group":
+	case groupKind:
 		if g, exists := d.Groups.Latest(o.id); exists {
 			return g
 		}
-	default:
+	case recipientKind:
 		if r, exists := d.Recipients.Latest(o.id); exists {
 			return r
 		}
@@ -53,7 +56,7 @@ func (d *Directory) latest(o object) any {
 func (d *Directory) Changed() []ObjectChange {
 	var all []ObjectChange
 	for o, before := range d.journal {
-		all = append(all, ObjectChange{o.kind, o.id, before, d.latest(o)})
+		all = append(all, ObjectChange{string(o.kind), o.id, before, d.latest(o)})
 	}
 	slices.SortFunc(all, func(a, b ObjectChange) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID)) })
 	return all

@@ -34,12 +34,12 @@ type MigrationJobUser struct {
 
 // PutMigrationJob is the next version of a job.
 func PutMigrationJob(j MigrationJob, at time.Time) Change {
-	return Change{kind: "migrationJob", id: Fold(j.Name), at: at, migrationJob: &j}
+	return Change{kind: migrationJobKind, id: Fold(j.Name), at: at, value: j}
 }
 
 // DeleteMigrationJob is the deletion of a job.
 func DeleteMigrationJob(name string, at time.Time) Change {
-	return Change{kind: "migrationJob", id: Fold(name), at: at}
+	return Change{kind: migrationJobKind, id: Fold(name), at: at}
 }
 
 // jobKeys are the keys of a job: its id, and its people.

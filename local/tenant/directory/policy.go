@@ -10,5 +10,5 @@ func (p Policy) ID() string { return Text(p["id"]) }
 
 // PutPolicy is the next version of a policy.
 func PutPolicy(p Policy, at time.Time) Change {
-	return Change{kind: "policy", id: Fold(p.ID()), at: at, policy: p}
+	return Change{kind: policyKind, id: Fold(p.ID()), at: at, value: p}
 }

@@ -12,12 +12,12 @@ type Provisioning struct {
 
 // PutProvisioning plans a provisioning, in the place of one that waits for the user.
 func PutProvisioning(p Provisioning, at time.Time) Change {
-	return Change{kind: "provisioning", id: p.UserID, at: at, provisioning: &p}
+	return Change{kind: provisioningKind, id: p.UserID, at: at, value: p}
 }
 
 // EndProvisioning is the end of a provisioning.
 func EndProvisioning(id string, at time.Time) Change {
-	return Change{kind: "provisioning", id: id, at: at}
+	return Change{kind: provisioningKind, id: id, at: at}
 }
 
 // DueProvisionings are those whose time has come.
