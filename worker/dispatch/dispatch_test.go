@@ -4,15 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	messagebus "github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/bus/memory"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/servicebus"
@@ -409,32 +414,50 @@ func TestForgottenResultsAreMadeAnew(t *testing.T) {
 
 func TestLockIsKeptWhileAJobRuns(t *testing.T) {
 	t.Parallel()
-	const lock = 400 * time.Millisecond
-	f := &function{run: func(ctx context.Context, _ string, _ []byte) (any, error) {
-		select {
-		case <-time.After(3 * lock):
-			return true, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}}
-	b := start(t, f, options{config: dispatch.Config{MaxParallelism: 2}, topology: func(topology *servicebus.Topology) {
-		withoutDuplicateDetection(topology)
-		for i := range topology.Topics {
-			for k := range topology.Topics[i].Subscriptions {
-				topology.Topics[i].Subscriptions[k].LockDuration = lock
+	synctest.Test(t, func(t *testing.T) { // whose clock no stall of the machine moves
+		const lock = 30 * time.Second
+		f, seen := &function{run: func(ctx context.Context, _ string, _ []byte) (any, error) {
+			select {
+			case <-time.After(3 * lock):
+				return true, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}}, newDeliveries()
+		topics := memory.Deployment(workerID)
+		for i := range topics {
+			for k := range topics[i].Subscriptions {
+				topics[i].Subscriptions[k].LockDuration = lock
 			}
 		}
-	}})
-	b.send(t, job(1))
-	b.result(t)
-	b.jobsLeft(t, 0, nil)
-	// A job that came again would have been answered twice.
-	b.send(t, job(1), job(2))
-	results, _ := b.receive(t, 2)
-	if results[0].JobID != job(1).JobID || results[1].JobID != job(2).JobID {
-		t.Fatalf("got results of %s and %s", results[0].JobID, results[1].JobID)
-	}
+		client := testenv.Must(memory.New(memory.Config{Topics: topics}))(t).Client(nil)
+		loop := testenv.Must(dispatch.New(client, f, dispatch.Config{
+			WorkerID: workerID, MaxParallelism: 2, Observer: seen, Log: slog.New(slog.DiscardHandler),
+		}))(t)
+		ctx, stop := context.WithCancel(t.Context())
+		var run sync.WaitGroup
+		run.Go(func() { loop.Run(ctx) })
+
+		sent := messagebus.Message{ID: "1", Body: testenv.Must(json.Marshal(job(1)))(t), Properties: map[string]any{message.PropertyWorkerID: workerID}}
+		if err := client.Send(ctx, message.TopicWorkerJobs, sent); err != nil {
+			t.Error(err)
+		}
+		if d := <-seen.came; d.Count != 1 {
+			t.Errorf("delivery %d", d.Count)
+		}
+		if o := <-seen.ended; !o.Ran || !o.Answered || o.Result.Status != message.StatusSuccess {
+			t.Errorf("an outcome is %+v", o)
+		}
+		stop()
+		run.Wait()
+		if len(seen.came) > 0 {
+			t.Errorf("the job came %d more times", len(seen.came))
+		}
+		jobs := testenv.Must(client.Receiver(message.TopicWorkerJobs, message.WorkerSubscription(workerID)))(t)
+		if left := testenv.Must(jobs.Peek(t.Context(), 0, 10))(t); len(left) > 0 {
+			t.Errorf("%d jobs are left", len(left))
+		}
+	})
 }
 
 func TestShutdownWaitsForRunningJobs(t *testing.T) {
