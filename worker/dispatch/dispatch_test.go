@@ -369,11 +369,14 @@ func withoutDuplicateDetection(t *servicebus.Topology) {
 func TestJobThatComesAgainWhileItRunsIsNotStartedTwice(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	f := until(release)
-	b := start(t, f, options{config: dispatch.Config{MaxParallelism: 4}, topology: withoutDuplicateDetection})
+	f, seen := until(release), newDeliveries()
+	b := start(t, f, options{config: dispatch.Config{MaxParallelism: 4, Observer: seen}, topology: withoutDuplicateDetection})
 	b.send(t, job(1), job(1), job(2))
 	awaitStart(t, f)
-	awaitStart(t, f) // job 2 runs, so the second delivery of job 1 came before it
+	awaitStart(t, f)
+	for range 3 {
+		next(t, "a delivery", seen.came)
+	}
 	close(release)
 	results, _ := b.receive(t, 2)
 	if calls, _ := f.counts(); calls != 2 || results[0].JobID == results[1].JobID {
