@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -123,14 +124,18 @@ func TestOtherProtocolLearnsWhatIsSpokenHere(t *testing.T) {
 
 func TestHeartbeatsKeepAnIdleConnectionOpen(t *testing.T) {
 	t.Parallel()
-	e := newLocal(t, "")
-	const idle = 200 * time.Millisecond
-	c := raw(e, &amqp.ConnOptions{SASLType: amqp.SASLTypeAnonymous(), IdleTimeout: idle})
-	select {
-	case <-c.Done():
-		t.Fatalf("the connection ended: %v", c.Err())
-	case <-time.After(3 * idle):
-	}
+	synctest.Test(t, func(t *testing.T) { // whose clock no stall of the machine moves
+		server := testenv.Must(servicebus.Start(t.Context(), servicebus.Config{Topology: conformanceTopology(t), Key: testKey}))(t)
+		defer server.Close()
+		const idle = time.Minute
+		c := raw(&environment{t: t, ctx: t.Context(), server: server}, &amqp.ConnOptions{SASLType: amqp.SASLTypeAnonymous(), IdleTimeout: idle})
+		defer c.Close()
+		select {
+		case <-c.Done():
+			t.Fatalf("the connection ended: %v", c.Err())
+		case <-time.After(3 * idle):
+		}
+	})
 }
 
 // authorized opens a session on a connection that holds a token for the entity.
