@@ -189,6 +189,15 @@ func TestSignInIsBoundToItsSettings(t *testing.T) {
 func TestWatchSurvivesARestartOfTheAPI(t *testing.T) {
 	t.Parallel()
 	system := newSystem(t, entra.DefaultAdminUPN)
+	address := testenv.Address(t)
+	handler := system.api.Config.Handler
+	serve := func() *httptest.Server {
+		api := &httptest.Server{Listener: must(net.Listen("tcp", address)), Config: &http.Server{Handler: handler}}
+		api.Start()
+		t.Cleanup(api.Close)
+		return api
+	}
+	system.api = serve()
 	p := system.person()
 	for _, args := range [][]string{
 		{"auth", "login"},
@@ -199,7 +208,6 @@ func TestWatchSurvivesARestartOfTheAPI(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	address := system.api.Listener.Addr().String()
 	system.api.Close()
 
 	var out gathered
@@ -212,11 +220,7 @@ func TestWatchSurvivesARestartOfTheAPI(t *testing.T) {
 	go func() { ended <- cli.Execute(p.ctx, root) }()
 	out.await(t, "the API is not reachable; retrying")
 
-	listener, err := net.Listen("tcp", address)
-	check(t, err)
-	again := &httptest.Server{Listener: listener, Config: &http.Server{Handler: system.api.Config.Handler}}
-	again.Start()
-	t.Cleanup(again.Close)
+	serve()
 	out.await(t, "the API is reachable again")
 	for range 3 { // init and two phases
 		if _, err, status := p.run("batch", "advance", "1", "--yes", "--wait", "--quiet"); status != 0 {

@@ -213,7 +213,8 @@ func TestALockIsNotKeptForEver(t *testing.T) {
 
 func TestTheBrokerMayGoAndComeBack(t *testing.T) {
 	t.Parallel()
-	b := broker(t, "127.0.0.1:0", time.Minute)
+	addr := testenv.Address(t)
+	b := broker(t, addr, time.Minute)
 	bodies := make(chan string, 10)
 	run(t, Config{AppDir: app(t, map[string]string{"on-event": onEvent}), Logger: quietly, Settings: map[string]string{"ServiceBusConnection": b.ConnectionString()}}, func(w http.ResponseWriter, r *http.Request) {
 		bodies <- string(decode(t, r).Data.Msg)
@@ -224,7 +225,6 @@ func TestTheBrokerMayGoAndComeBack(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	testenv.Eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
-	addr := b.Addr()
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -176,8 +176,8 @@ func TestAllControlsAreReadAtTheStart(t *testing.T) {
 // where it was would see no control any more.
 func TestControlsOfASubscriptionThatWasMadeAnewAreRead(t *testing.T) {
 	t.Parallel()
-	first := serve(t, "127.0.0.1:0")
-	addr := strings.TrimPrefix(strings.Split(first.ConnectionString(), ";")[0], "Endpoint=sb://")
+	addr := testenv.Address(t)
+	first := serve(t, addr)
 	client := connect(t, first.ConnectionString())
 	for batch := range 5 {
 		revoke(t, client, message.Control{BatchID: batch + 1, RevokedThrough: at(10)})
@@ -198,8 +198,8 @@ func TestControlsOfASubscriptionThatWasMadeAnewAreRead(t *testing.T) {
 // Known controls become stale while the broker does not answer, and Err says so.
 func TestControlsThatCannotBeReadAreAnError(t *testing.T) {
 	t.Parallel()
-	first := serve(t, "127.0.0.1:0")
-	addr := strings.TrimPrefix(strings.Split(first.ConnectionString(), ";")[0], "Endpoint=sb://")
+	addr := testenv.Address(t)
+	first := serve(t, addr)
 	w := watch(t, first.ConnectionString(), control.Config{MaxAge: 300 * time.Millisecond})
 	becomes(t, "the controls are read", func() bool { return w.Err() == nil && !w.Until().IsZero() })
 	if err := first.Close(); err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net"
 	"reflect"
 	"strings"
 	"sync"
@@ -531,10 +530,7 @@ func TestIdleWorkerStops(t *testing.T) {
 
 func TestBrokerThatComesAndGoes(t *testing.T) {
 	t.Parallel()
-	// A port without a listener yet.
-	reserved := testenv.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
-	addr := reserved.Addr().String()
-	_ = reserved.Close()
+	addr := testenv.Address(t) // without a listener yet
 	connection := "Endpoint=sb://" + addr + ";SharedAccessKeyName=" + servicebus.KeyName + ";SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true;"
 
 	release := make(chan struct{})

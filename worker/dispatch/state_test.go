@@ -16,8 +16,8 @@ import (
 // broker it is alive all the same.
 func TestReadyWhileTheBrokerAnswers(t *testing.T) {
 	t.Parallel()
-	first := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())
-	addr := strings.TrimPrefix(strings.Split(first.ConnectionString(), ";")[0], "Endpoint=sb://")
+	addr := testenv.Address(t)
+	first := serve(t, addr, servicebus.DefaultTopology())
 	release := make(chan struct{})
 	f := until(release)
 	loop := testenv.Must(dispatch.New(dial(t, first.ConnectionString()), f, dispatch.Config{

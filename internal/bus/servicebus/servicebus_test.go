@@ -98,14 +98,13 @@ func drain(t *testing.T, client *servicebus.Client) {
 
 func TestBrokerThatIsAwayIsUnavailableAndUsedAgainWhenItIsBack(t *testing.T) {
 	t.Parallel()
-	config := local.Config{Addr: "127.0.0.1:0", Topology: local.DefaultTopology(), Key: "SAS_KEY_VALUE"}
+	config := local.Config{Addr: testenv.Address(t), Topology: local.DefaultTopology(), Key: "SAS_KEY_VALUE"}
 	server := start(t, config)
 	b := dial(t, servicebus.Config{ConnectionString: server.ConnectionString()})
 	if err := b.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	receiver := testenv.Must(b.Receiver(message.TopicWorkerResults, message.SubscriptionOrchestrator))(t)
-	config.Addr = server.Addr()
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}
