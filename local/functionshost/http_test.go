@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/loopback"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 )
 
@@ -103,11 +104,9 @@ func TestHTTPIsProxiedAsItCame(t *testing.T) {
 
 func TestAProxiedRequestFindsTheNextProcess(t *testing.T) {
 	t.Parallel()
-	port, err := freePort(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := &process{url: "http://127.0.0.1:" + strconv.Itoa(port), proxy: &http.Transport{}}
+	port := testenv.Must(loopback.Reserve(0))(t)
+	defer port.Close()
+	ended := &process{url: "http://127.0.0.1:" + strconv.Itoa(port.Number), proxy: &http.Transport{}}
 	next := &process{proxy: &http.Transport{}, url: report(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
 	})}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/matoolkit/matoolkit/internal/loopback"
 	"github.com/matoolkit/matoolkit/local/clock"
 )
 
@@ -38,6 +38,7 @@ type command struct {
 	settings  map[string]string
 	appDir    string
 	clock     *clock.Clock
+	port      *heldPort
 	timeout   time.Duration // until it must answer
 	answer    time.Duration // how long a proxied request may go without an answer
 }
@@ -50,7 +51,7 @@ var inherited = []string{"PATH", "HOME", "TMPDIR", "TEMP", "SystemRoot", "USERPR
 // start runs the handler on a port, or on another one if that is not free, and returns when it
 // answers GET / with any status.
 func (c command) start(ctx context.Context, lines *lines, connections, port int) (*process, error) {
-	port, err := freePort(port)
+	port, err := c.port.hold(port)
 	if err != nil {
 		return nil, err
 	}
@@ -187,15 +188,26 @@ func (p *process) port() int {
 	return n
 }
 
-// freePort returns a port if it is free, and otherwise any free one.
-func freePort(port int) (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
-	if err != nil && port != 0 {
-		l, err = net.Listen("tcp", "127.0.0.1:0")
+// heldPort reserves the port of the handler's process, also between two processes.
+type heldPort struct{ port *loopback.Port }
+
+// hold reserves a port, or another one if that is not free, in place of the one before.
+func (h *heldPort) hold(number int) (int, error) {
+	next, err := loopback.Reserve(number)
+	if err != nil && number != 0 {
+		next, err = loopback.Reserve(0)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	h.release()
+	h.port = next
+	return next.Number, nil
+}
+
+func (h *heldPort) release() {
+	if h.port != nil {
+		h.port.Close()
+	}
+	h.port = nil
 }

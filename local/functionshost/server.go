@@ -73,6 +73,8 @@ type Server struct {
 	masterKey  string
 	answer     time.Duration
 	supervisor *supervisor
+	// handlerPort is the supervisor's until that has ended.
+	handlerPort heldPort
 
 	exchanges       exchanges
 	withoutProxying bool
@@ -154,7 +156,7 @@ func (s *Server) start(ctx context.Context, dir string) error {
 	s.supervisor = newSupervisor(command{
 		path: under(dir, handler.Description.DefaultExecutablePath), dir: under(dir, handler.Description.WorkingDirectory),
 		arguments: handler.Description.Arguments, settings: s.settings, appDir: dir,
-		clock: s.clock, timeout: time.Duration(handler.InitializationTimeout), answer: s.answer,
+		clock: s.clock, port: &s.handlerPort, timeout: time.Duration(handler.InitializationTimeout), answer: s.answer,
 	}, s.lines, s.log, 64+len(s.app.functions)*s.app.host.Extensions.ServiceBus.MaxConcurrentCalls, s.restart)
 	p, err := s.supervisor.command.start(ctx, s.lines, s.supervisor.connections, 0)
 	if err != nil {
@@ -233,6 +235,7 @@ func (s *Server) Close() error {
 		s.kill()
 		<-done
 		s.process.Wait()
+		s.handlerPort.release()
 	})
 	return s.closeErr
 }
