@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	bus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
+	"github.com/matoolkit/matoolkit/internal/loopback"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -143,15 +144,12 @@ func start(t testing.TB, settings map[string]string) *process {
 	return p
 }
 
+// freePort is a port that no other program gets before the end of the test.
 func freePort(t testing.TB) string {
 	t.Helper()
-	l := testenv.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	port := testenv.Must(loopback.Reserve(0))(t)
+	t.Cleanup(port.Close)
+	return strconv.Itoa(port.Number)
 }
 
 // ready waits for an answer and tells how long it took.
