@@ -47,6 +47,7 @@ type Fault struct {
 	RetryAfter time.Duration // x-ms-retry-after-ms, for 429 and 449
 	DropAfter  bool
 	Latency    time.Duration
+	Until      <-chan struct{} // closed, it ends the latency; nil for none
 }
 
 // Inject puts a fault in force and returns what takes it away again. Faults
@@ -132,13 +133,13 @@ func (f *armedFault) covers(r Request) bool {
 // in the request's place, or gives back a writer whose answer gets lost.
 func (s *Server) suffer(w http.ResponseWriter, r *http.Request, req Request) (_ http.ResponseWriter, answered bool) {
 	if req.Operation != Metadata {
-		hold(r, s.latency)
+		hold(r, s.latency, nil)
 	}
 	fault := s.faults.meet(req)
 	if fault == nil {
 		return w, false
 	}
-	hold(r, fault.Latency)
+	hold(r, fault.Latency, fault.Until)
 	if fault.Status != 0 {
 		fault.answer(w)
 		return w, true
@@ -149,13 +150,14 @@ func (s *Server) suffer(w http.ResponseWriter, r *http.Request, req Request) (_ 
 	return w, false
 }
 
-// hold lets a request wait for as long as its client does.
-func hold(r *http.Request, d time.Duration) {
+// hold lets a request wait for d or until a channel is closed, and for as long as its client does.
+func hold(r *http.Request, d time.Duration, until <-chan struct{}) {
 	if d <= 0 {
 		return
 	}
 	select {
 	case <-time.After(d):
+	case <-until:
 	case <-r.Context().Done():
 		panic(http.ErrAbortHandler)
 	}

@@ -104,6 +104,27 @@ func TestLatencyDelaysTheRequest(t *testing.T) {
 	wantStatus(t, err, http.StatusNotFound)
 }
 
+func TestLatencyEndsEarly(t *testing.T) {
+	t.Parallel()
+	server := start(t, cosmos.Config{})
+	c := newContainer(t, clientFor(t, server.URL(), server.Key()))
+	until := make(chan struct{})
+	reached := make(chan struct{}, 1)
+	server.Inject(cosmos.Fault{
+		On: []cosmos.Operation{cosmos.Create}, Latency: time.Hour, Until: until,
+		Match: func(cosmos.Request) bool { reached <- struct{}{}; return true },
+	})
+	created := make(chan error, 1)
+	go func() { _, err := c.CreateItem(context.Background(), p1, doc("a", ""), nil); created <- err }()
+	<-reached
+	_, err := c.ReadItem(context.Background(), p1, "a", nil)
+	wantStatus(t, err, http.StatusNotFound)
+	close(until)
+	if err := <-created; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestMetadataFaults(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
