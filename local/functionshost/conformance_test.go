@@ -41,7 +41,7 @@ func TestConformance(t *testing.T) {
 		"several timeouts at once give several restarts":            severalTimeouts,
 		"the host stops: the handler gets SIGKILL, never SIGTERM":   stopsWithSIGKILL,
 		"the host stops: a call that succeeds is abandoned":         stopsAbandoning,
-		"any other answer loses ten deliveries in under a second":   failingAnswers,
+		"any other answer loses ten deliveries":                     failingAnswers,
 		"an empty answer, null and 204 wait for functionTimeout":    emptyAnswers,
 		"an empty object is success":                                emptyObject,
 		"a message: trace, chunks, host name, property types":       messageOnTheWire,
@@ -263,11 +263,11 @@ func failingAnswers(t *testing.T) {
 		"closed": func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
 	}
 	var mu sync.Mutex
-	deliveries := map[string][]time.Time{}
+	deliveries := map[string]int{}
 	_, b := busHost(t, nil, func(w http.ResponseWriter, r *http.Request) {
 		body := string(decode(t, r).Data.Msg)
 		mu.Lock()
-		deliveries[body] = append(deliveries[body], time.Now())
+		deliveries[body]++
 		mu.Unlock()
 		answers[body](w)
 	})
@@ -276,11 +276,8 @@ func failingAnswers(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	for name := range answers {
-		d := deliveries[name]
-		if len(d) != 10 {
-			t.Errorf("%s: %d deliveries", name, len(d))
-		} else if took := d[9].Sub(d[0]); took > 5*time.Second { // under a second on a machine that is not shared
-			t.Errorf("%s: ten deliveries took %s", name, took)
+		if n := deliveries[name]; n != 10 {
+			t.Errorf("%s: %d deliveries", name, n)
 		}
 	}
 }

@@ -93,19 +93,15 @@ func TestExitStatusZeroIsFinal(t *testing.T) {
 	if err := s.Invoke(t.Context(), "tick", []byte("{}")); err == nil {
 		t.Error("a call succeeds without a handler")
 	}
-	began := time.Now()
 	send(t, b, "a", "b", "c")
 	testenv.Eventually(t, "three dead letters", func() bool { return deadLetters(t, b) == 3 })
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("ten deliveries took %s", took)
-	}
 	if n := b.Stats().Entities["orchestrator-events/Subscriptions/orchestrator"].Delivered; n < 30 {
 		t.Errorf("%d deliveries of three messages", n)
 	}
-	began = time.Now()
+	began := time.Now()
 	response := testenv.Must(http.Get(s.URL() + "/api/x"))(t)
 	_ = response.Body.Close()
-	if took := time.Since(began); response.StatusCode != http.StatusInternalServerError || took < time.Second || took > 10*time.Second {
+	if took := time.Since(began); response.StatusCode != http.StatusInternalServerError || took < time.Second {
 		t.Errorf("a request is answered %d after %s, want a failure after two seconds", response.StatusCode, took)
 	}
 	if pid := s.HandlerPID(); pid != 0 {
