@@ -116,19 +116,34 @@ func TestAnOutageEndsBeforeTheHostsPatience(t *testing.T) {
 	}
 }
 
+// TestDrain ends the handler while a call waits for the store. That call gets its answer only after the handler has
+// answered a probe and another call.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	p := start(t, s.settings())
 	p.ready()
-	reached := make(chan struct{})
-	reach := sync.OnceFunc(func() { close(reached) })
-	remove := s.cosmos.Inject(cosmos.Fault{Latency: 700 * time.Millisecond, Match: func(cosmos.Request) bool { reach(); return true }})
+	event := func(id string) string { // the handler keeps it as unprocessable
+		return message(encoded(`{"BatchId":7,"StepExecutionId":1,"Count":1}`), strings.Replace(meta, "m-1", id, 1))
+	}
+	reached, answered := make(chan struct{}), make(chan struct{})
+	reach, release := sync.OnceFunc(func() { close(reached) }), sync.OnceFunc(func() { close(answered) })
+	defer release()
+	remove := s.cosmos.Inject(cosmos.Fault{Count: 1, Latency: time.Hour, Until: answered, Match: func(r cosmos.Request) bool {
+		waits := r.PartitionKey == `["unprocessed"]`
+		if waits {
+			reach()
+		}
+		return waits
+	}})
 	defer remove()
-	event := message(encoded(`{"BatchId":7,"StepExecutionId":1,"Count":1}`), meta)
-	inFlight := make(chan int)
-	go func() { inFlight <- p.call(eventFunction, event) }()
-	<-reached
+	inFlight := make(chan int, 1)
+	go func() { inFlight <- p.call(eventFunction, event("m-1")) }()
+	select {
+	case <-reached:
+	case got := <-inFlight:
+		t.Fatalf("the call did not wait for the store: it is answered %d", got)
+	}
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -138,9 +153,10 @@ func TestDrain(t *testing.T) {
 		t.Fatalf("the probe while draining: %v", err)
 	}
 	_ = response.Body.Close()
-	if got := p.call(eventFunction, event); got != 200 {
+	if got := p.call(eventFunction, event("m-2")); got != 200 {
 		t.Errorf("a call during the drain is answered %d", got)
 	}
+	release()
 	if got := <-inFlight; got != 200 {
 		t.Errorf("the call in flight is answered %d", got)
 	}
