@@ -53,7 +53,7 @@ type referenceWorker struct {
 // and speaks to the real broker, carries two batches through whose steps have the same numbers.
 func TestSpecificationAReferenceWorkerCarriesBatchesThrough(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, everything)
+	m := newMachineWith(t, []byte("{}"), environment{locks: true}, everything)
 	m.end(workerProcess)
 	s := &saga{machine: m, admin: signIn(m), t: t, runbook: "reference"}
 	s.write("reference.yaml", []byte(referenceRunbook))
