@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -18,6 +16,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/infra"
+	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/demo"
 	"github.com/matoolkit/matoolkit/local/functionshost"
 	"github.com/matoolkit/matoolkit/local/system"
@@ -358,38 +357,9 @@ func (m *machine) log(name string) string {
 	return strings.Join(lines[max(0, len(lines)-30):], "\n")
 }
 
-// ports are those that machines of this process have had. A port stays taken: a part that is down for a while needs
-// its own again.
-var ports = struct {
-	sync.Mutex
-	taken map[int]bool
-}{taken: map[int]bool{}}
-
-// freeAddress returns an address that no machine has had, with a free port below those that outgoing connections take,
-// which would be in the way of a part that starts again.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	ports.Lock()
-	defer ports.Unlock()
-	for range 1000 {
-		port := 20000 + rand.IntN(12000)
-		if ports.taken[port] {
-			continue
-		}
-		address := fmt.Sprintf("127.0.0.1:%d", port)
-		if l, err := net.Listen("tcp", address); err == nil {
-			l.Close()
-			ports.taken[port] = true
-			return address
-		}
-	}
-	t.Fatal("there is no free port")
-	return ""
-}
-
-// addresses are those of the parts of one machine.
+// addresses are those of the parts of one machine, which a part that starts again finds free.
 func addresses(t *testing.T) system.Addresses {
 	t.Helper()
-	free := func() string { return freeAddress(t) }
+	free := func() string { return testenv.Address(t) }
 	return system.Addresses{ServiceBus: free(), Cosmos: free(), Entra: free(), Tenant: free(), KeyVault: free(), Blob: free(), GitHub: free(), Host: free()}
 }

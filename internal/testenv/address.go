@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// No system gives port 0 or an outgoing connection a port from lowestPort up to highestPort.
+	// No system takes these ports for a listener that asks for any port, or for an outgoing connection.
 	lowestPort, highestPort = 20_000, 32_767
 	ports                   = highestPort - lowestPort + 1
 	// portsOfProcess is how many ports a process tries before it comes to those of the next.
