@@ -197,10 +197,12 @@ func (c *canaries) follow(l *list) {
 	c.t.Helper()
 	add := func(days, from, to int) {
 		start := time.Now().AddDate(0, 0, days).UTC().Format(time.RFC3339)
+		var rows [][]any
 		for i := from; i < to; i++ {
 			upn := fmt.Sprintf("row%d@example.com", i)
-			l.do("INSERT INTO people VALUES (?, ?, ?)", upn, canaryOf("Row", upn), start)
+			rows = append(rows, []any{upn, canaryOf("Row", upn), start})
 		}
+		l.doAll("INSERT INTO people VALUES (?, ?, ?)", rows)
 	}
 	c.write("found.yaml", []byte(canarySource))
 	c.must("runbook", "publish", c.path("found.yaml"), "--force")

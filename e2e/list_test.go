@@ -51,15 +51,24 @@ func (l *list) do(statement string, args ...any) {
 // add puts people on the list, by first names, with the time of their cut-over.
 func (l *list) add(at string, names ...string) {
 	l.t.Helper()
+	var rows [][]any
+	for _, name := range names {
+		rows = append(rows, []any{key(name), name, name, name + "@contoso.com", at, "new." + key(name)})
+	}
+	l.doAll("INSERT INTO people VALUES (?, ?, 'Muster', 'Sales', 'DE', ?, ?, ?, ?)", rows)
+}
+
+// doAll executes a statement with the arguments of each row, all at once to those who read the list.
+func (l *list) doAll(statement string, rows [][]any) {
+	l.t.Helper()
 	tx, err := l.db.Begin()
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	for _, name := range names {
-		if _, err := tx.Exec("INSERT INTO people VALUES (?, ?, 'Muster', 'Sales', 'DE', ?, ?, ?, ?)",
-			key(name), name, name, name+"@contoso.com", at, "new."+key(name)); err != nil {
-			l.t.Fatal(err)
+	for _, args := range rows {
+		if _, err := tx.Exec(statement, args...); err != nil {
+			l.t.Fatalf("%s: %v", statement, err)
 		}
 	}
 	if err := tx.Commit(); err != nil {
