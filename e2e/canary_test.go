@@ -183,6 +183,7 @@ func newCanaries(t *testing.T) *canaries {
 	m := newMachineWith(t, []byte("{}"), environment{
 		handler: map[string]string{"PEOPLE": "sqlite:" + l.file, "LOG_LEVEL": "debug", "API_REQUESTS_PER_SECOND": "10000"},
 		worker:  map[string]string{"CUSTOM_FUNCTIONS_DIR": functions, "NOTES": notes, "LOG_LEVEL": "debug"},
+		noTimer: true,
 	}, everything)
 	c := &canaries{machine: m, admin: signIn(m), t: t, notes: notes}
 	c.announced(anyWorker)

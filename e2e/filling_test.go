@@ -38,6 +38,7 @@ func fill(t *testing.T, victim string) {
 	m := newMachineWith(t, []byte("{}"), environment{
 		handler: map[string]string{"PEOPLE": "sqlite:" + l.file},
 		worker:  map[string]string{"WORKER_NOOP": "1", "MAX_PARALLELISM": "64"},
+		noTimer: true,
 	}, everything)
 	s := &saga{machine: m, admin: signIn(m), t: t, list: l, runbook: "filling"}
 	s.must("runbook", "publish", filepath.Join("testdata", "filling.yaml"), "--force")

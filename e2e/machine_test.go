@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	schedulertimer "github.com/matoolkit/matoolkit/functions/scheduler-timer"
 	"github.com/matoolkit/matoolkit/infra"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/demo"
@@ -38,6 +39,7 @@ type machine struct {
 	began     time.Time
 	dir       string
 	addresses system.Addresses
+	app       string // the staged Functions app
 	environment
 
 	mu        sync.Mutex
@@ -55,6 +57,7 @@ type environment struct {
 	// programs are the workers in place of worker-01, by their ids, which are the names of their processes, too.
 	programs map[string]workerProgram
 	locks    bool // the minute that messages are locked for in Azure, not the seconds of the other tests
+	noTimer  bool // the scheduler runs only when the test has it tick
 }
 
 // workerProgram is a program of a worker with what its environment has beside that of each worker.
@@ -87,6 +90,10 @@ func newMachineWith(t *testing.T, seed []byte, env environment, parts ...string)
 		m.write("topology.json", topology(t, env.tenants...))
 	}
 	m.write("github.json", env.github)
+	m.app = dist
+	if env.noTimer {
+		m.app = withoutTimer(t)
+	}
 	for _, p := range parts {
 		m.start(p)
 	}
@@ -186,6 +193,28 @@ func eachSubscription(topology []byte, with func(string) []string) []byte {
 	return encode(config)
 }
 
+// withoutTimer is the staged app with a schedule of the scheduler that does not occur within a test: on 29 February.
+func withoutTimer(t *testing.T) string {
+	t.Helper()
+	const schedule, never = `"schedule": "0 */5 * * * *"`, `"schedule": "0 0 0 29 2 *"`
+	dir := filepath.Join(t.TempDir(), "app")
+	if err := os.CopyFS(dir, os.DirFS(dist)); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, schedulertimer.Name, "function.json")
+	body, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(body, []byte(schedule)) {
+		t.Fatalf("the scheduler's timer has no %s: %s", schedule, body)
+	}
+	if err := os.WriteFile(file, bytes.Replace(body, []byte(schedule), []byte(never), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func (m *machine) path(name string) string { return filepath.Join(m.dir, name) }
 
 func (m *machine) write(name string, body []byte) {
@@ -209,7 +238,7 @@ func (m *machine) launch(name string) error {
 	path, env := program("matoolkit"), map[string]string(nil)
 	ready := m.path(name + ".endpoints.json")
 	args := []string{
-		"local", "up", "--verbose", "--auto-approve", "--data-dir", m.path("data"), "--app", dist,
+		"local", "up", "--verbose", "--auto-approve", "--data-dir", m.path("data"), "--app", m.app,
 		"--topology", m.path("topology.json"), "--endpoints", ready,
 		"--servicebus", m.addresses.ServiceBus, "--cosmos", m.addresses.Cosmos, "--host", m.addresses.Host,
 		"--entra", m.addresses.Entra, "--tenant", m.addresses.Tenant, "--key-vault", m.addresses.KeyVault, "--blob", m.addresses.Blob,

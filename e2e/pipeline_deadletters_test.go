@@ -20,7 +20,7 @@ import (
 // the verdict of a receiver, when it waits for an administrator, whose replay completes the batch.
 func TestDeadLettersOfTheContextBundle(t *testing.T) {
 	t.Parallel()
-	b := newBundles(t, 1, 0)
+	b := newBundles(t, 1, 0, true)
 	ids := []string{"sync", "merge", "training"}
 	for _, id := range ids {
 		b.processes[id].Kill()

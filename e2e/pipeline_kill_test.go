@@ -26,8 +26,9 @@ type bundles struct {
 	t *testing.T
 }
 
-// newBundles has so many documented repositories. GitHub takes a while for each request.
-func newBundles(t *testing.T, repositories int, delay time.Duration) *bundles {
+// newBundles has so many documented repositories. GitHub takes a while for each request. With noTimer, the scheduler runs only
+// when the test has it tick.
+func newBundles(t *testing.T, repositories int, delay time.Duration, noTimer bool) *bundles {
 	t.Helper()
 	owner := github.Owner{Login: "octo"}
 	var items []map[string]string
@@ -38,7 +39,8 @@ func newBundles(t *testing.T, repositories int, delay time.Duration) *bundles {
 	}
 	worker, functions := bundlePrograms(t)
 	m := newMachineWith(t, nil, environment{
-		github: encode(github.Seed{Tokens: []github.Token{{Token: "local-token", Login: "octo"}}, Owners: []github.Owner{owner}}),
+		noTimer: noTimer,
+		github:  encode(github.Seed{Tokens: []github.Token{{Token: "local-token", Login: "octo"}}, Owners: []github.Owner{owner}}),
 		programs: map[string]workerProgram{
 			"sync":     {worker, map[string]string{"JOB_TIMEOUT_SECONDS": "25", "MAX_PARALLELISM": "4", "GITHUB_REQUESTS_PER_MINUTE": "100000"}},
 			"merge":    {worker, map[string]string{"JOB_TIMEOUT_SECONDS": "55"}},
@@ -154,7 +156,7 @@ func (b *bundles) awaitTraining(batch int) {
 func TestContextBundleUnderKills(t *testing.T) {
 	t.Parallel()
 	const repositories = 40
-	b := newBundles(t, repositories, 100*time.Millisecond)
+	b := newBundles(t, repositories, 100*time.Millisecond, false)
 	batch := b.request()
 	kills := []struct {
 		victim string
