@@ -8,6 +8,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/snapshot"
 	"github.com/matoolkit/matoolkit/local/tenant/directory"
+	"github.com/matoolkit/matoolkit/local/tenant/graph"
 )
 
 // Load puts the objects of a snapshot in, as Seed does, but reads one at a time: a snapshot can be larger than memory has
@@ -61,9 +62,9 @@ func (s *Server) load(from *snapshot.Reader) error {
 
 // loadUsers puts the users in.
 func (s *Server) loadUsers() func(int, json.RawMessage) error {
-	in := interner{}
+	in := directory.Interner{}
 	return func(_ int, raw json.RawMessage) error {
-		u, err := in.user(raw)
+		u, err := in.User(raw, graph.UserProperty)
 		if err != nil {
 			return err
 		}

@@ -108,10 +108,15 @@ func saveIn(tx executor, changes []Change) (err error) {
 	return nil
 }
 
-// parsers parse the objects of each kind.
-var parsers = map[kind]func(body []byte) (any, error){
-	userKind: parse[User], groupKind: parse[Group], recipientKind: parse[Recipient], batchKind: parse[MigrationBatch],
-	contentTaskKind: parse[ContentTask], policyKind: parse[Policy], migrationJobKind: parse[MigrationJob], provisioningKind: parse[Provisioning],
+// parsers parse the objects of each kind. Users share values, as those of a snapshot do.
+func parsers() map[kind]func(body []byte) (any, error) {
+	users := Interner{}
+	stored := func(property string) (string, bool) { return property, true }
+	return map[kind]func(body []byte) (any, error){
+		userKind:  func(body []byte) (any, error) { return users.User(body, stored) },
+		groupKind: parse[Group], recipientKind: parse[Recipient], batchKind: parse[MigrationBatch],
+		contentTaskKind: parse[ContentTask], policyKind: parse[Policy], migrationJobKind: parse[MigrationJob], provisioningKind: parse[Provisioning],
+	}
 }
 
 func parse[T any](body []byte) (any, error) {
@@ -214,13 +219,14 @@ func (k *disk) load(ctx context.Context, d *Directory) error {
 		return fmt.Errorf("tenant: load: %w", err)
 	}
 	defer rows.Close()
+	byKind := parsers()
 	for rows.Next() {
 		var c Change
 		var body []byte
 		if err := rows.Scan(&c.kind, &c.id, &body); err != nil {
 			return fmt.Errorf("tenant: load: %w", err)
 		}
-		parser := parsers[c.kind]
+		parser := byKind[c.kind]
 		if parser == nil {
 			return fmt.Errorf("tenant: load %s: unknown kind %q", c.id, c.kind)
 		}

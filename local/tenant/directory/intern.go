@@ -1,4 +1,4 @@
-package tenant
+package directory
 
 import (
 	"bytes"
@@ -7,26 +7,24 @@ import (
 	"fmt"
 
 	"github.com/matoolkit/matoolkit/local/cosmos/document"
-	"github.com/matoolkit/matoolkit/local/tenant/directory"
-	"github.com/matoolkit/matoolkit/local/tenant/graph"
 )
 
-// interner decodes users, and gives equal values of a property one place in memory: the service plans of 100,000 people with
-// one product are many gigabytes. Values are never changed in place.
-type interner map[string]map[string]any // by property and JSON
+// Interner decodes users, and gives equal values of a property one place in memory: the service plans of 100,000 people with
+// one product are many gigabytes. Values are never changed in place. It is not safe for concurrent use.
+type Interner map[string]map[string]any // by property and JSON
 
 // distinct is how many values a property may have before it is taken for one whose values differ by person.
 const distinct = 4096
 
-// user decodes a user, and refuses unknown properties.
-func (in interner) user(raw json.RawMessage) (directory.User, error) {
+// User decodes a user in valid JSON. nameOf gives the name under which a property is kept; a user with an unknown one is refused.
+func (in Interner) User(raw []byte, nameOf func(property string) (name string, known bool)) (User, error) {
 	if text := bytes.TrimSpace(raw); len(text) == 0 || text[0] != '{' {
 		return nil, errors.New("not an object")
 	}
-	u := make(directory.User, 32)
+	u := make(User, 32)
 	var err error
 	document.EachNamed(raw, func(field, value []byte) bool {
-		name, known := graph.UserProperty(string(field))
+		name, known := nameOf(string(field))
 		if !known {
 			err = fmt.Errorf("unknown property %q", field)
 			return false
@@ -39,7 +37,7 @@ func (in interner) user(raw json.RawMessage) (directory.User, error) {
 	return u, err
 }
 
-func (in interner) value(property string, raw json.RawMessage) (value any, err error) {
+func (in Interner) value(property string, raw []byte) (value any, err error) {
 	values, shared := in[property]
 	if known, has := values[string(raw)]; has {
 		return known, nil
