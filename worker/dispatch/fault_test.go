@@ -139,6 +139,32 @@ func TestAJobWithAPassedLockIsBegunOnlyWhileItIsHeld(t *testing.T) {
 	}
 }
 
+// Where the broker does not answer, a job with a passed lock is not begun either.
+func TestAJobWithAPassedLockIsNotBegunWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	f, seen := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}, newDeliveries()
+	b, _ := losingBy(t, clock.New(func() time.Time { return time.Now().AddDate(-1, 0, 0) }), func(*servicebus.Topology) {})
+	l := newLine(t, b.server.Addr)
+	work(t, dial(t, l.connectionString()), f, dispatch.Config{MaxParallelism: 1, Observer: seen})
+	b.send(t, job(9))
+	b.result(t)
+	b.jobsLeft(t, 0, nil)
+	next(t, "the end of the first", seen.ended)
+
+	l.down.hold()
+	b.send(t, job(1))
+	l.down.awaitHeld(t)
+	l.up.hold()
+	l.down.release()
+	if o := next(t, "the end of the second", seen.ended); o.Ran {
+		t.Errorf("the outcome is %+v", o)
+	}
+	l.up.release()
+	if got := b.result(t); got.JobID != job(1).JobID || got.Status != message.StatusSuccess {
+		t.Errorf("when the broker answers again: %s, %+v", got.JobID, got.Error)
+	}
+}
+
 // Until the broker has the result the worker may die, and the job with it: the delivery
 // that joined the run must not settle it.
 func TestADeliveryThatJoinsARunWaitsUntilItsResultIsSent(t *testing.T) {

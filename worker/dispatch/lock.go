@@ -85,7 +85,7 @@ func (d *received) doubtful() bool {
 
 // confirmLock asks the broker whether a doubtful delivery still has its lock: without it another
 // replica may have begun the job. If the broker does not answer, the known
-// expiry decides.
+// expiry decides; a delivery without one is not begun.
 func (l *Loop) confirmLock(d *received) bool {
 	err := l.settleInTime(func(ctx context.Context) error {
 		until, err := l.receiver.Renew(ctx, d.message)
@@ -94,8 +94,11 @@ func (l *Loop) confirmLock(d *received) bool {
 		}
 		return err
 	})
-	if errors.Is(err, bus.ErrLockLost) {
+	switch {
+	case errors.Is(err, bus.ErrLockLost):
 		d.lock.lost()
+	case err != nil && d.lock.ends.Load() == nil: // no expiry is known
+		return false
 	}
 	return d.lock.holds(0)
 }
