@@ -68,10 +68,10 @@ func (s *System) keepCopy(folder string, n entra.Named) error {
 		return nil
 	}
 	body, err := json.Marshal(n)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, copyFile), body, 0o600)
+	if err != nil {
+		return err
 	}
-	return err
+	return writeWhole(filepath.Join(folder, copyFile), body)
 }
 
 // stateOf is the name of the folder of the state of a named tenant.

@@ -133,6 +133,11 @@ func WriteEndpoints(file string, e Endpoints) error {
 	if err != nil {
 		return err
 	}
+	return writeWhole(file, body)
+}
+
+// writeWhole writes a file that only its owner reads, whole or not at all.
+func writeWhole(file string, body []byte) error {
 	if err := os.WriteFile(file+".new", body, 0o600); err != nil {
 		return err
 	}
