@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"sync"
+
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 const (
@@ -22,8 +24,8 @@ var addresses struct {
 }
 
 // Address returns a loopback address with a port that is free. A server that listens there can be closed and started
-// again at the same address: until all ports were tried no other call returns it, and the system gives its port to no
-// other socket.
+// again at the same address: no other call, on Linux of no other process either, returns it before the end of the test, and the
+// system gives its port to no other socket.
 func Address(t T) string {
 	t.Helper()
 	addresses.mu.Lock()
@@ -31,10 +33,9 @@ func Address(t T) string {
 	for range ports {
 		port := lowestPort + (os.Getpid()*portsOfProcess+addresses.tried)%ports
 		addresses.tried++
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		if listener, err := net.Listen("tcp", address); err == nil {
-			_ = listener.Close()
-			return address
+		if reserved, err := loopback.Reserve(port); err == nil {
+			t.Cleanup(reserved.Close)
+			return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		}
 	}
 	t.Fatal("no loopback port is free")
