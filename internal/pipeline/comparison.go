@@ -228,7 +228,7 @@ func (p *Pipelines) compareEnded(ctx context.Context, name string, r store.Pipel
 	return nil
 }
 
-// comparePending compares some of them in one write, and reports whether others may be left.
+// comparePending compares some pending ones in one write, and reports whether others may be left.
 func (p *Pipelines) comparePending(ctx context.Context, name string, r store.PipelineRouting) (more bool, err error) {
 	sums, err := p.readComparisons(ctx, name, r)
 	if err != nil {
