@@ -70,6 +70,7 @@ type server struct {
 	Config
 	health   healthCache
 	buckets  *buckets
+	items    *rooms // for requests to pipelines
 	document func() []byte
 }
 
@@ -86,7 +87,7 @@ func New(c Config) http.Handler {
 	}
 	c.Rate, c.Burst, c.Long = cmp.Or(c.Rate, DefaultRate), cmp.Or(c.Burst, DefaultBurst), cmp.Or(c.Long, DefaultLong)
 	c.Simulations = cmp.Or(c.Simulations, DefaultSimulations)
-	a := &server{Config: c, buckets: newBuckets(c.Rate, c.Burst), document: sync.OnceValue(func() []byte { return documentOf(c.SignIn) })}
+	a := &server{Config: c, buckets: newBuckets(c.Rate, c.Burst), items: newRooms(itemsMemory), document: sync.OnceValue(func() []byte { return documentOf(c.SignIn) })}
 	reports, previews, checks, simulations, uploads := atOnce(c.Long, "reports"), atOnce(c.Long, "previews"), atOnce(c.Long, "checks of runbooks"), atOnce(c.Simulations, "simulations"), a.uploads()
 
 	r := gin.New()
@@ -102,7 +103,7 @@ func New(c Config) http.Handler {
 	caller := r.Group("/api", a.signIn, a.throttle)
 	caller.GET("/openapi.json", query(), a.getDocument)
 	caller.GET("/me", query(), a.getMe)
-	caller.POST("/pipelines/:name/batches", a.needs(signin.Request, "request a batch"), once, query(), pipelineRequests(), a.startPipeline)
+	caller.POST("/pipelines/:name/batches", a.needs(signin.Request, "request a batch"), once, query(), a.startPipeline)
 	caller.GET("/pipelines/:name/batches/:id", query(), a.getPipelineBatch)
 	caller.GET("/pipelines/:name/batches/:id/result", query(), a.getPipelineResult)
 	caller.GET("/pipelines/:name/result", query("owner"), a.getLatestResult)

@@ -27,17 +27,12 @@ const (
 	waitForARoom = 2      // seconds that a caller is asked to wait where others are at it
 )
 
-// The text of a CSV is in a file. Its keys, the places of its rows and the page that is written are in memory.
-func (a *server) uploads() gin.HandlerFunc {
-	const most = 32 << 20
-	return inMemory(upload{name: "uploads", maxBody: a.MaxBody, share: 24, page: 1 << 20, most: most, all: 8 * most})
-}
-
-// Requests to pipelines are in memory as a whole: each field of each item by itself, and sorted.
-func pipelineRequests() gin.HandlerFunc {
-	const share = 32
-	return inMemory(upload{name: "requests with many items", maxBody: maxItemsBody, share: share, page: 16 << 10, most: share * maxItemsBody, all: 512 << 20})
-}
+// The memory that uploads take: of a CSV, whose text is in a file, for its keys, the places of its rows and the page that is
+// written; of a request to a pipeline for each field of each item by itself, and sorted.
+var (
+	csvMemory   = memory{name: "uploads", share: 24, page: 1 << 20, most: 32 << 20, all: 8 * 32 << 20}
+	itemsMemory = memory{name: "requests with many items", share: 32, page: 16 << 10, most: 32 * maxItemsBody, all: 2 * 32 * maxItemsBody}
+)
 
 // buckets hold how many requests each caller may still send.
 type buckets struct {
@@ -120,33 +115,46 @@ func atOnceEach(n int, what string) gin.HandlerFunc {
 	}
 }
 
-// upload is how much memory an upload takes.
-type upload struct {
-	name    string // what the caller is told that others are running
-	maxBody int64
-	share   int64 // of memory for each byte
-	page    int64 // of memory for any
-	most    int64 // of memory for one
-	all     int64 // of memory for those in hand
+// memory is how many bytes of memory uploads take.
+type memory struct {
+	name  string // what the caller is told that others are running
+	share int64  // for each byte of an upload
+	page  int64  // for any
+	most  int64  // for one
+	all   int64  // for those in hand
 }
 
-// inMemory makes what lets uploads be read only as long as they fit into memory together:
-// few large ones, or many small ones. One that does not say how large it is counts as
-// the largest.
-func inMemory(u upload) gin.HandlerFunc {
-	rooms := semaphore.NewWeighted(u.all)
+// rooms let uploads in only as long as they fit into memory together: few large ones, or many small ones.
+type rooms struct {
+	memory
+	free *semaphore.Weighted
+}
+
+func newRooms(m memory) *rooms { return &rooms{m, semaphore.NewWeighted(m.all)} }
+
+// enter lets an upload of so many bytes in until leave is called. It answers and returns false where there is no room.
+func (r *rooms) enter(c *gin.Context, bytes int64) (leave func(), ok bool) {
+	size := min(bytes*r.share+r.page, r.most)
+	if !r.free.TryAcquire(size) {
+		tooMany(c, waitForARoom, "other %s are running; try again when one has ended", r.name)
+		return nil, false
+	}
+	return func() { r.free.Release(size) }, true
+}
+
+// uploads makes what lets the upload of a file in before it is read. One that does not say how large it is counts as the
+// largest.
+func (a *server) uploads() gin.HandlerFunc {
+	rooms := newRooms(csvMemory)
 	return func(c *gin.Context) {
 		size := c.Request.ContentLength
-		if size < 0 || size > u.maxBody {
-			size = u.maxBody
+		if size < 0 || size > a.MaxBody {
+			size = a.MaxBody
 		}
-		size = min(size*u.share+u.page, u.most)
-		if !rooms.TryAcquire(size) {
-			tooMany(c, waitForARoom, "other %s are running; try again when one has ended", u.name)
-			return
+		if leave, ok := rooms.enter(c, size); ok {
+			defer leave()
+			c.Next()
 		}
-		defer rooms.Release(size)
-		c.Next()
 	}
 }
 

@@ -2,7 +2,6 @@ package adminhttp
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -30,17 +29,13 @@ type items []map[string]json.RawMessage
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *items) UnmarshalJSON(data []byte) error {
 	var texts []json.RawMessage
-	err := json.Unmarshal(data, &texts)
-	switch {
-	case err == nil && len(texts) > runbook.MaxItems:
+	if err := json.Unmarshal(data, &texts); err != nil {
+		return err
+	}
+	if len(texts) > runbook.MaxItems {
 		return fmt.Errorf("it has %d items; at most %d are allowed", len(texts), runbook.MaxItems)
-	case err == nil:
-		err = json.Unmarshal(data, (*[]map[string]json.RawMessage)(s))
 	}
-	if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) {
-		kind.Field = "items"
-	}
-	return err
+	return json.Unmarshal(data, (*[]map[string]json.RawMessage)(s))
 }
 
 // startPipeline answers with 202 and the batch, or with 200 if an earlier batch has the result.
@@ -49,8 +44,17 @@ func (a *server) startPipeline(c *gin.Context) {
 	if !ok {
 		return
 	}
+	data, ok := optionalBody(c, maxItemsBody)
+	if !ok {
+		return
+	}
+	leave, ok := a.items.enter(c, int64(len(data))) // once it was read, which can take as long as the caller likes
+	if !ok {
+		return
+	}
+	defer leave()
 	var given pipelineRequest
-	if data, ok := optionalBody(c, maxItemsBody); !ok || !decodeJSON(c, data, &given) {
+	if !decodeJSON(c, data, &given) {
 		return
 	}
 	request := given.PipelineRequest

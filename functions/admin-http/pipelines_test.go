@@ -3,10 +3,14 @@ package adminhttp_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,8 +92,8 @@ func TestBadRequestsToPipelines(t *testing.T) {
 		want string
 	}{
 		{"no body", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", ""}, "the request body is not valid: it ends too early"},
-		{"items of another kind", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", `{"owner":"o","items":[1]}`}, "items is a number"},
-		{"no list of items", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", `{"owner":"o","items":"all"}`}, "items is a string"},
+		{"items of another kind", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", `{"owner":"o","items":[1]}`}, "is not valid: items is a number"},
+		{"no list of items", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", `{"owner":"o","items":"all"}`}, "is not valid: items is a string"},
 		{"more items than any runbook allows", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", `{"owner":"o","items":[{}` + strings.Repeat(",{}", 10_000) + `],"items":[]}`}, "it has 10001 items; at most 10000 are allowed"},
 		{"an unknown field", request{"POST", "/api/pipelines/p/batches", "admin", "application/json", `{"owner":"o","item":[]}`}, `unknown field "item"`},
 		{"no owner of a route", request{"GET", "/api/pipelines/p/route", "admin", "", ""}, "the query parameter owner is missing"},
@@ -217,6 +221,46 @@ func TestAServiceRequestsForAllOwners(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", request, w.Code, w.Body, want)
 		}
 	}
+}
+
+// Requests whose bodies come slowly do not keep others out: how much memory they take is counted when they are there.
+func TestSlowRequestsKeepNoOneOut(t *testing.T) {
+	t.Parallel()
+	r := &recorder{}
+	h := adminhttp.New(adminhttp.Config{UseCases: r.useCases(), Verifier: rita{signin.RoleRequesterForAll}, Log: slog.New(slog.DiscardHandler)})
+	ask := func(body io.Reader) int {
+		asked := httptest.NewRequest("POST", "/api/pipelines/p/batches", body)
+		asked.Header.Set("Authorization", "Bearer x")
+		asked.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, asked)
+		return w.Code
+	}
+	const whole = `{"owner":"octo","items":[{"a":1}]}`
+	var slow sync.WaitGroup
+	var bodies []*io.PipeWriter
+	for range 5 {
+		read, written := io.Pipe()
+		bodies = append(bodies, written)
+		slow.Go(func() {
+			if status := ask(read); status != http.StatusAccepted {
+				t.Errorf("a slow request: %d", status)
+			}
+		})
+		if _, err := written.Write([]byte(whole[:1])); err != nil { // it was taken
+			t.Fatal(err)
+		}
+	}
+	if status := ask(strings.NewReader(whole)); status != http.StatusAccepted {
+		t.Errorf("while others are slow: %d", status)
+	}
+	for _, body := range bodies {
+		_, err := body.Write([]byte(whole[1:]))
+		if err = errors.Join(err, body.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	slow.Wait()
 }
 
 // rita takes every token for that of a caller with one role.

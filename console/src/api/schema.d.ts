@@ -1447,7 +1447,7 @@ export interface paths {
         };
         /**
          * Get the result of a requested batch
-         * @description 409 while the batch runs, and if it failed.
+         * @description 409 while the batch runs, and if it failed. The read is recorded in the audit records of the batch that has the result.
          */
         get: operations["getPipelineResult"];
         put?: never;
@@ -1552,7 +1552,8 @@ export interface paths {
         };
         /**
          * Get the latest result of an owner
-         * @description Of the newest batch that has completed, also while a newer one runs. 404 if none has.
+         * @description Of the newest batch that has completed, also while a newer one runs. 404 if none has. The read is recorded in the
+         *     audit records of that batch.
          */
         get: operations["getLatestResult"];
         put?: never;
