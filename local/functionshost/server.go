@@ -162,7 +162,7 @@ func (s *Server) start(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	s.supervisor.current = p
+	s.supervisor.set(p, starting)
 	s.process.Go(func() { s.supervisor.run(life, p) })
 	for _, trigger := range triggers {
 		s.triggers.Go(func() { trigger(running, life) })

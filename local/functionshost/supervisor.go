@@ -82,10 +82,9 @@ func ends(status int) ending {
 }
 
 // run starts the handler again when it ends, until ctx does; p is the process that was
-// started first.
+// started first, and is set.
 func (s *supervisor) run(ctx context.Context, p *process) {
 	defer s.retired.Wait()
-	s.set(p, starting)
 	var h history
 	for {
 		select {
