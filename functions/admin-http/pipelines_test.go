@@ -229,7 +229,7 @@ func TestSlowRequestsKeepNoOneOut(t *testing.T) {
 	r := &recorder{}
 	h := adminhttp.New(adminhttp.Config{UseCases: r.useCases(), Verifier: rita{signin.RoleRequesterForAll}, Log: slog.New(slog.DiscardHandler)})
 	ask := func(body io.Reader) int {
-		asked := httptest.NewRequest("POST", "/api/pipelines/p/batches", body)
+		asked := httptest.NewRequest(http.MethodPost, "/api/pipelines/p/batches", body)
 		asked.Header.Set("Authorization", "Bearer x")
 		asked.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
