@@ -33,6 +33,7 @@ type rehearseFlags struct {
 	assumed        rehearse.Assumptions
 	sample         int
 	notModelled    []string
+	fromSource     bool
 	allowQuery     bool
 	compare        compareFlags
 }
@@ -176,7 +177,10 @@ func (f *rehearseFlags) config(file string) (rehearse.Config, error) {
 	if f.compare.entries != "" {
 		return rehearse.Config{}, exit.Usage(errors.New("--entries is for --compare; a rehearsal lists the entries of --not-modelled"))
 	}
-	read, _, err := f.read(file)
+	if f.fromSource && f.members != "" {
+		return rehearse.Config{}, exit.Usage(errors.New("--members and --from-source cannot be given together"))
+	}
+	read, _, err := f.read(file, !f.fromSource)
 	if err != nil {
 		return rehearse.Config{}, err
 	}

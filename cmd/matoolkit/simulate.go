@@ -24,7 +24,6 @@ type simulateFlags struct {
 	members, start, until, answers, zone, functions string
 	member                                          []string
 	all, assumeSuccess                              bool
-	fromSource                                      bool // of a rehearsal: there is no file of members
 }
 
 // addSimulate adds the command "runbook simulate".
@@ -73,7 +72,7 @@ on every call, else 1. docs/write-a-runbook.md describes the answers.`,
   matoolkit runbook simulate moves.yaml --members members.csv --start "2026-12-01 18:00" \
       --functions ./functions`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			config, loc, err := f.read(args[0])
+			config, loc, err := f.read(args[0], true)
 			if err != nil {
 				return err
 			}
@@ -110,15 +109,13 @@ on every call, else 1. docs/write-a-runbook.md describes the answers.`,
 	return command.Lists(c)
 }
 
-// read parses the options and reads the files.
-func (f *simulateFlags) read(runbook string) (simulate.Config, *time.Location, error) {
+// read parses the options and reads the files. Where members come from elsewhere, it needs no file of them.
+func (f *simulateFlags) read(runbook string, needsMembers bool) (simulate.Config, *time.Location, error) {
 	c := simulate.Config{Members: f.members, Step: f.member, All: f.all}
 	switch {
 	case f.assumeSuccess && f.functions != "":
 		return c, nil, exit.Usage(errors.New("--functions and --assume-success cannot be given together"))
-	case f.fromSource && f.members != "":
-		return c, nil, exit.Usage(errors.New("--members and --from-source cannot be given together"))
-	case f.members == "" && !f.fromSource:
+	case f.members == "" && needsMembers:
 		return c, nil, exit.Usage(errors.New("--members is missing: give the CSV file of members"))
 	case f.start == "":
 		return c, nil, exit.Usage(errors.New("--start is missing: give the start, such as --start \"2026-12-01 18:00\""))
@@ -138,7 +135,7 @@ func (f *simulateFlags) read(runbook string) (simulate.Config, *time.Location, e
 	if c.Runbook, err = os.ReadFile(runbook); err != nil {
 		return c, nil, exit.Usage(err)
 	}
-	if _, err := os.Stat(f.members); err != nil && !f.fromSource {
+	if _, err := os.Stat(f.members); err != nil && needsMembers {
 		return c, nil, exit.Usage(fmt.Errorf("--members: %w", err))
 	}
 	if f.answers != "" {
