@@ -16,42 +16,16 @@ import (
 	"github.com/matoolkit/matoolkit/internal/snapshot"
 	"github.com/matoolkit/matoolkit/internal/testenv"
 	"github.com/matoolkit/matoolkit/local/tenant"
+	"github.com/matoolkit/matoolkit/local/tenant/population"
 )
 
 // written is a snapshot with the objects of a seed.
 func written(t testing.TB, seed tenant.Seed) *snapshot.Reader {
 	t.Helper()
 	dir := t.TempDir()
-	w := testenv.Must(snapshot.Create(dir, snapshot.Options{TenantID: tenant.DefaultTenantID, Tool: "test"}))(t)
-	add := func(kind snapshot.Kind, object any) {
-		if err := w.Append(kind, "", object); err != nil {
-			t.Fatal(err)
-		}
+	if err := population.Write(dir, tenant.DefaultTenantID, seed, 0); err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range seed.VerifiedDomains {
-		add(snapshot.Domains, name)
-	}
-	for _, name := range seed.MigrationEndpoints {
-		add(snapshot.MigrationEndpoints, name)
-	}
-	for _, l := range seed.Licenses {
-		add(snapshot.Licenses, l)
-	}
-	for _, u := range seed.Users {
-		add(snapshot.Users, u)
-	}
-	for _, g := range seed.Groups {
-		add(snapshot.Groups, g)
-	}
-	for _, r := range seed.Recipients {
-		add(snapshot.Recipients, r)
-	}
-	for _, kind := range snapshot.Kinds() {
-		if err := w.Complete(kind, ""); err != nil {
-			t.Fatal(err)
-		}
-	}
-	testenv.Must(w.Finish())(t)
 	return testenv.Must(snapshot.Open(dir, ""))(t)
 }
 
